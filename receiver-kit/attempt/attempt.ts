@@ -328,7 +328,8 @@ function eventContext(claim: InboxClaim, event: WebhookEvent, staleness: Stalene
 
 /** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */
 function readEvent({ channel, body }: InboxClaim): WebhookEvent {
-  if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
+  if (channel === "reconcile")
+    return Object.assign(JSON.parse(new TextDecoder().decode(body)), { additional: {} }) as WebhookEvent;
   // Its time was checked when it was stored; the clock may have been set back since.
   const parsed = parseBody(body);
   if (!parsed.ok) throw new NonRetryableError(`the stored delivery cannot be parsed: ${parsed.reason}`);
@@ -336,7 +337,7 @@ function readEvent({ channel, body }: InboxClaim): WebhookEvent {
 }
 
 function eventIdOf(event: WebhookEvent): string | undefined {
-  const id = event["id"];
+  const id = "id" in event ? event.id : event.additional["id"];
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 

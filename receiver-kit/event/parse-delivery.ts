@@ -36,7 +36,7 @@ export function parseDelivery(body: Uint8Array, nowMs: number, ofTenant = false)
     return { ok: false, reason, workspace, columns: findColumns(event) };
   }
   const { key: orderKey = null, position = null, status = null } = order ?? {};
-  const workspaceId = workspaceIdOf(event["workspaceId"]);
+  const workspaceId = workspaceIdOf(workspace);
   return {
     ok: true,
     event,

@@ -46,13 +46,9 @@ const taxPrepFields = {
 
 // Named, so that declaration files refer to them and do not repeat their fields.
 export interface TaxPrepResult extends f.SentOf<typeof taxPrepFields> {}
-export interface EventTaxPrepResult extends f.ReadOf<typeof taxPrepFields> {
-  readonly [field: string]: unknown;
-}
+export interface EventTaxPrepResult extends f.ReadOf<typeof taxPrepFields> {}
 export interface CustomerError extends f.SentOf<typeof customerErrorFields> {}
-export interface EventCustomerError extends f.ReadOf<typeof customerErrorFields> {
-  readonly [field: string]: unknown;
-}
+export interface EventCustomerError extends f.ReadOf<typeof customerErrorFields> {}
 
 /** The result of a tax preparation. */
 export const taxPrepResult: f.Field<TaxPrepResult, EventTaxPrepResult> = f.object(taxPrepFields);

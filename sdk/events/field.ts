@@ -19,14 +19,12 @@ export type SentOf<Of extends Fields> = {
   readonly [Name in keyof Of]: SentAs<Of[Name]>;
 } & { readonly [field: string]: unknown };
 
-/** An object as it is read: details may be absent, unknown fields are kept. */
+/** An object as it is read: details may be absent. */
 export type ReadOf<Of extends Fields> = {
   readonly [Name in keyof Of as undefined extends ReadAs<Of[Name]> ? never : Name]: ReadAs<Of[Name]>;
 } & {
   readonly [Name in keyof Of as undefined extends ReadAs<Of[Name]> ? Name : never]?: ReadAs<Of[Name]>;
 };
-
-type Loose<Of> = Of & { readonly [field: string]: unknown };
 
 /** Decides whether the event can be used: it has the same form when it is read. */
 export const envelope = <Value>(schema: z.ZodType<Value, Value>): Field<Value, Value> => ({
@@ -74,8 +72,8 @@ export const count = (about: string): Field<number, number> => {
   return { sent: schema.describe(about), read: schema.default(0).catch(0) };
 };
 
-/** The service may add fields, so unknown ones are kept. */
-export const object = <Of extends Fields>(fields: Of): Field<SentOf<Of>, Loose<ReadOf<Of>>> => ({
+/** The service may add fields, so unknown ones are kept; the types do not name them. */
+export const object = <Of extends Fields>(fields: Of): Field<SentOf<Of>, ReadOf<Of>> => ({
   sent: sentObject(fields),
   read: readObject(fields),
 });
@@ -85,8 +83,7 @@ export const sentObject = <Of extends Fields>(fields: Of) =>
     z.ZodType<SentOf<Of>, SentOf<Of>>;
 
 export const readObject = <Of extends Fields>(fields: Of) =>
-  z.looseObject(mapFields(fields, ({ read }) => read)) as unknown as z.ZodObject &
-    z.ZodType<Loose<ReadOf<Of>>>;
+  z.looseObject(mapFields(fields, ({ read }) => read)) as unknown as z.ZodObject & z.ZodType<ReadOf<Of>>;
 
 const mapFields = (fields: Fields, pick: (field: Field<unknown, unknown>) => z.ZodType) =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, pick(field)]));

@@ -1,27 +1,28 @@
 import * as z from "zod";
 import { type EventKind, events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
-import { absentFields, type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
+import { absentFields, documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
 import { type ReadOf, readObject, sentObject } from "./field.ts";
 import { parseOccurredAt } from "./occurred-at.ts";
 
+interface Additional {
+  /** What the service has added to its events since this version: fields that its types do not name, unchecked. */
+  readonly additional: Readonly<Record<string, unknown>>;
+}
+
 /** An event about a task: those of the catalog, and any `task.…` event with the same envelope that is added later. */
-export interface TaskEvent extends ReadOf<typeof taskFields> {
-  /** Unknown fields are kept. */
-  readonly [field: string]: unknown;
+export interface TaskEvent extends ReadOf<typeof taskFields>, Additional {
   readonly event: `task.${string}`;
   /** `RUNNING`, `COMPLETED`, `FAILED`, or what is added later. */
   readonly status: "RUNNING" | "COMPLETED" | "FAILED" | (string & {});
 }
 
 /** An event about a stage of a task: those of the catalog, and any `subtask.…` event with the same envelope. */
-export interface SubtaskEvent extends ReadOf<typeof stageFields> {
-  readonly [field: string]: unknown;
+export interface SubtaskEvent extends ReadOf<typeof stageFields>, Additional {
   readonly event: `subtask.${string}`;
   readonly status: "COMPLETED" | "FAILED" | (string & {});
 }
 
-export interface DocumentsSyncedEvent extends ReadOf<typeof documentsFields> {
-  readonly [field: string]: unknown;
+export interface DocumentsSyncedEvent extends ReadOf<typeof documentsFields>, Additional {
   readonly event: "documents.synced";
 }
 
@@ -43,10 +44,9 @@ export type EventPayloads = {
 
 export type KnownEvent = EventPayloads[KnownEventName];
 
-/** An event of another name, or one of `task.…` or `subtask.…` without their envelope; its fields are unchecked. */
-export interface UnknownEvent {
+/** An event of another name, or one of `task.…` or `subtask.…` without their envelope; its fields are in `additional`. */
+export interface UnknownEvent extends Additional {
   readonly event: string;
-  readonly [field: string]: unknown;
 }
 
 /**
@@ -106,6 +106,24 @@ const withStatus = { status: z.string().min(1) };
 const readableTask = readObject(taskFields).extend(withStatus);
 const readableStage = readObject(stageFields).extend(withStatus);
 
+/** The fields that the type of an event names; the others are apart. */
+function closed(read: object, names: ReadonlySet<string>): WebhookEvent {
+  const fields = Object.entries(read);
+  const named = Object.fromEntries(fields.filter(([name]) => names.has(name)));
+  const additional = Object.fromEntries(fields.filter(([name]) => !names.has(name)));
+  return Object.assign(named, { additional }) as unknown as WebhookEvent;
+}
+
+const namesOf = (fields: object) => new Set(["event", ...Object.keys(fields)]);
+const unknownNames = namesOf({});
+const taskNames = namesOf({ ...taskFields, ...withStatus });
+const stageNames = namesOf({ ...stageFields, ...withStatus });
+const namesOfKind: Readonly<Record<EventKind, ReadonlySet<string>>> = {
+  task: taskNames,
+  stage: stageNames,
+  documents: namesOf(documentsFields),
+};
+
 const unknownEventSchema = z.looseObject({ event: z.string().min(1) });
 
 /** True for `task.running`, `task.completed`, `task.failed`, and any other `task.…` event with their envelope. */
@@ -115,10 +133,16 @@ export function isTaskEvent(event: WebhookEvent): event is TaskEvent {
 
 /** True for `subtask.completed`, `subtask.failed`, and any other `subtask.…` event with their envelope. */
 export function isSubtaskEvent(event: WebhookEvent): event is SubtaskEvent {
-  return event.event.startsWith("subtask.") && hasEnvelope(event) && isIdentifier(event["subTaskId"]);
+  return (
+    event.event.startsWith("subtask.") &&
+    hasEnvelope(event) &&
+    "subTaskId" in event &&
+    isIdentifier(event.subTaskId)
+  );
 }
 
-function hasEnvelope({ id, taskId, status, occurredAt }: UnknownEvent): boolean {
+function hasEnvelope(event: object): boolean {
+  const { id, taskId, status, occurredAt } = event as Readonly<Record<string, unknown>>;
   const isOrdered = typeof occurredAt === "string" && parseOccurredAt(occurredAt) !== undefined;
   return isOrdered && isIdentifier(id) && isIdentifier(taskId) && isIdentifier(status);
 }
@@ -145,19 +169,20 @@ export type ParsedEvent =
  * Parses a decoded JSON value as an event. Never throws.
  *
  * Only the envelope decides: name, id, time, task (and stage) and status. Details that are absent or of another form
- * than the interface shows are left out, or `null` where they may be; unknown fields are kept. An event with an unknown
- * name is never rejected: it is a `TaskEvent` or a `SubtaskEvent` when it has their envelope, else an `UnknownEvent`. The
- * issues contain fields and expectations, never received values.
+ * than the interface shows are left out, or `null` where they may be. Unknown fields of the event are in `additional`; those of
+ * objects within it are kept in their places, without a type. An event with an unknown name is never rejected: it is a
+ * `TaskEvent` or a `SubtaskEvent` when it has their envelope, else an `UnknownEvent`. The issues contain fields and
+ * expectations, never received values.
  *
  * @see interface §6, §9
  */
 export function parseEvent(value: unknown): ParsedEvent {
   const name = nameOf(value);
-  const schema = name === undefined || !isKnownEventName(name) ? unknownEventSchema : readable[name];
-  const parsed = schema.safeParse(value);
+  const isKnown = name !== undefined && isKnownEventName(name);
+  const parsed = (isKnown ? readable[name] : unknownEventSchema).safeParse(value);
   if (!parsed.success) return { ok: false, issues: toIssues(parsed.error) };
-  const event = parsed.data as unknown as WebhookEvent;
-  return { ok: true, event: schema === unknownEventSchema ? readUnknown(event) : event };
+  const event = isKnown ? closed(parsed.data, namesOfKind[events[name].kind]) : readUnknown(parsed.data);
+  return { ok: true, event };
 }
 
 function nameOf(value: unknown): string | undefined {
@@ -165,10 +190,13 @@ function nameOf(value: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-function readUnknown(event: UnknownEvent): WebhookEvent {
-  const schema = isTaskEvent(event) ? readableTask : isSubtaskEvent(event) ? readableStage : undefined;
-  const parsed = schema?.safeParse(event);
-  return parsed?.success ? (parsed.data as unknown as TaskEvent | SubtaskEvent) : event;
+function readUnknown(read: object): WebhookEvent {
+  const event = read as WebhookEvent;
+  const isTask = isTaskEvent(event);
+  const schema = isTask ? readableTask : isSubtaskEvent(event) ? readableStage : undefined;
+  const parsed = schema?.safeParse(read);
+  if (!parsed?.success) return closed(read, unknownNames);
+  return closed(parsed.data, isTask ? taskNames : stageNames);
 }
 
 function toIssues(error: z.ZodError): readonly EventIssue[] {

@@ -124,14 +124,14 @@ function createDrainer(
         if (isLive && handled < stored) setImmediate(() => void accept(handled, stored));
       };
       if (inBatches) {
-        receiver.onBatch("*", async (items, { transaction }) => {
+        receiver.onBatch("task.*", async (items, { transaction }) => {
           const ids = items.map(({ event }) => String(event.id));
           const times = items.map(({ event }) => String(event.occurredAt));
           await transaction.query(insertAll, [ids, times] as never[]);
           for (const _ of items) onOne();
         });
       } else {
-        receiver.on("*", async (event, { transaction }) => {
+        receiver.on("task.*", async (event, { transaction }) => {
           const id = String(event.id);
           if (readsFirst)
             await transaction.query("SELECT at FROM effects WHERE id = $1 LIMIT 1", [id] as never[]);

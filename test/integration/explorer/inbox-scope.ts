@@ -273,7 +273,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
     { transaction, signal }: TransactionContext<unknown>,
   ) => {
     const end = process.begin();
-    const handled = items.map(({ id, event, attempt }) => ({ id, key: String(event["taskId"]), attempt }));
+    const handled = items.map(({ id, event, attempt }) => ({ id, key: event.taskId, attempt }));
     const attempts = ledger.start(process, handled);
     signal.addEventListener("abort", () => {
       for (const attempt of attempts) ledger.aborted(attempt);
@@ -301,7 +301,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   if (batches === "events") handlers.onBatch("task.*", onBatch);
   else if (batches === "states") handlers.onStateBatch("task", onBatch);
   else {
-    handlers.on("*", (event, context) => handle([{ ...context, event, attempt: context.attempt }], context));
+    handlers.on("task.*", (event, context) => handle([{ ...context, event, attempt: context.attempt }], context));
     handlers.onState("task", (event, { transaction, id }) => setState(event, id, transaction));
   }
   const open = parts.openOnce(settings.inbox);
@@ -319,7 +319,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   return { process, send };
 }
 
-type HandledItem = Pick<BatchItem<Readonly<Record<string, unknown>>>, "id" | "event" | "attempt">;
+type HandledItem = Pick<BatchItem<TaskEvent>, "id" | "event" | "attempt">;
 
 // What differs between runs and decides nothing, and what is the same for all processes.
 const ignored: ReadonlySet<string> = new Set(

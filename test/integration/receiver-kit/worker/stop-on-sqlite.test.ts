@@ -34,7 +34,7 @@ describe("a receiver that closes while a failed attempt waits for SQLite and can
     const logger = { info() {}, warn() {}, error() {} };
     const receiver = createReceiver({ secrets: [secretA], inbox, clock, leaseMs, logger, concurrency: 1 });
     const handled = new Promise<void>((resolve) => {
-      receiver.on("*", ({ taskId }) => {
+      receiver.on("task.*", ({ taskId }) => {
         if (taskId !== "task") return;
         isLocked = true;
         resolve();

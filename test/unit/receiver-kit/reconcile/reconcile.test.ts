@@ -242,6 +242,7 @@ describe("receiver.reconcile", () => {
     await fixture.clock.settle();
     expect(seen).toEqual([
       {
+        additional: {},
         id: expect.stringMatching(/^reconcile#\["task-1"\]#\d+\.1\.!$/),
         event: "task.completed",
         version: "2",

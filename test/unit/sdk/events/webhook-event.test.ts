@@ -47,22 +47,44 @@ const withoutKeys = (value: object, ...keys: string[]) =>
   Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 
 describe("parseEvent", () => {
-  it("parseEvent accepts an event of the catalog and keeps unknown fields", () => {
-    const parsed = parseEvent({ ...completed, addedLater: { deep: [1] } });
-    expect(parsed).toEqual({ ok: true, event: { ...completed, addedLater: { deep: [1] } } });
+  it.each([
+    ["of the catalog", completed, ["addedLater"]],
+    ["of a task", { ...completed, event: "task.paused", status: "PAUSED" }, ["addedLater"]],
+    ["of another name", { event: "invoice.paid" }, ["addedLater"]],
+    ["with the fields of another kind", exampleEvent("documents.synced"), ["addedLater", "status"]],
+  ])("parseEvent keeps the unknown fields of an event %s apart", (_name, event, names) => {
+    const additional = Object.fromEntries(names.map((name) => [name, { deep: [1] }]));
+    expect(parseEvent({ ...event, ...additional })).toEqual({ ok: true, event: { ...event, additional } });
+  });
+
+  it("parseEvent keeps unknown fields in their places within the objects of an event", () => {
+    const taxPrepResult = { ...completed.taxPrepResult, addedLater: 1 };
+    const parsed = parseEvent({ ...completed, taxPrepResult });
+    expect(parsed).toEqual({ ok: true, event: { ...completed, taxPrepResult, additional: {} } });
+  });
+
+  it("parseEvent does not take a field that is named as the others' place, or as a prototype, for one of its own", () => {
+    const event = JSON.parse(
+      JSON.stringify(completed).replace("{", '{"additional":1,"__proto__":{"taskId":"x"},'),
+    );
+    const parsed = parseEvent(event);
+    const { additional, ...named } = (parsed as unknown as { event: Record<string, unknown> }).event;
+    expect(named).toEqual(completed);
+    expect(additional).toEqual({ additional: 1 });
+    expect(Object.getPrototypeOf(additional)).toBe(Object.prototype);
   });
 
   it("parseEvent turns absent nullable fields into null", () => {
     const parsed = parseEvent(withoutKeys(completed, "errorMessage", "taxPrepResult", "customerError"));
     expect(parsed).toEqual({
       ok: true,
-      event: { ...completed, errorMessage: null, taxPrepResult: null, customerError: null },
+      event: { ...completed, errorMessage: null, taxPrepResult: null, customerError: null, additional: {} },
     });
   });
 
-  it("parseEvent returns an event with an unknown name unchanged", () => {
+  it("parseEvent returns an event with an unknown name and all of its fields", () => {
     const parsed = parseEvent({ event: "task.cancelled", anything: true });
-    expect(parsed).toEqual({ ok: true, event: { event: "task.cancelled", anything: true } });
+    expect(parsed).toEqual({ ok: true, event: { event: "task.cancelled", additional: { anything: true } } });
     expect(parsed.ok && isKnownEvent(parsed.event)).toBe(false);
   });
 
@@ -73,7 +95,7 @@ describe("parseEvent", () => {
       ok: true,
       event: { taskId: "t1", status: "CANCELLED", taxPrepResult: null },
     });
-    expect(parsed.ok && [isTaskEvent(parsed.event), parsed.event["clientId"]]).toEqual([true, undefined]);
+    expect(parsed.ok && isTaskEvent(parsed.event) && [parsed.event.clientId]).toEqual([undefined]);
   });
 
   it.each([
@@ -86,20 +108,27 @@ describe("parseEvent", () => {
     ["customerError", 1],
   ])("parseEvent leaves out a detail of another form: %s", (field, value) => {
     const parsed = parseEvent({ ...completed, [field]: value });
-    expect(parsed.ok && parsed.event[field]).toBeOneOf([null, undefined]);
+    expect(parsed.ok && (parsed.event as unknown as Record<string, unknown>)[field]).toBeOneOf([
+      null,
+      undefined,
+    ]);
   });
 
   it("parseEvent keeps the details of an object that have the right form", () => {
     const customerError = { code: "C", action: { type: 5, connectionId: "k" }, later: 1 };
     const parsed = parseEvent({ ...completed, event: "task.failed", status: "FAILED", customerError });
-    expect(parsed.ok && parsed.event["customerError"]).toEqual({
+    expect(parsed).toMatchObject({ ok: true });
+    expect(parsed.ok && "customerError" in parsed.event && parsed.event.customerError).toEqual({
       ...{ code: "C", later: 1 },
       action: { type: undefined, connectionId: "k" },
     });
   });
 
   it("parseEvent does not take an inherited property name for an event name", () => {
-    expect(parseEvent({ event: "constructor" })).toEqual({ ok: true, event: { event: "constructor" } });
+    expect(parseEvent({ event: "constructor" })).toEqual({
+      ok: true,
+      event: { event: "constructor", additional: {} },
+    });
   });
 
   it("parseEvent accepts documents.synced with another list name and no envelope", () => {
@@ -110,7 +139,9 @@ describe("parseEvent", () => {
       sourceExternalId: "folder",
       files: [{}],
     };
-    expect(parseEvent(event)).toEqual({ ok: true, event: { ...event, documents: [], duplicateCount: 0 } });
+    const { files, ...named } = event;
+    const read = { ...named, documents: [], duplicateCount: 0, additional: { files } };
+    expect(parseEvent(event)).toEqual({ ok: true, event: read });
   });
 
   it.each([
