@@ -301,7 +301,9 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   if (batches === "events") handlers.onBatch("task.*", onBatch);
   else if (batches === "states") handlers.onStateBatch("task", onBatch);
   else {
-    handlers.on("task.*", (event, context) => handle([{ ...context, event, attempt: context.attempt }], context));
+    handlers.on("task.*", (event, context) =>
+      handle([{ ...context, event, attempt: context.attempt }], context),
+    );
     handlers.onState("task", (event, { transaction, id }) => setState(event, id, transaction));
   }
   const open = parts.openOnce(settings.inbox);
