@@ -1,49 +1,93 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { flag, text, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import { toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
+import type { InboxRowReference, InboxRowState, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
+import { changeRows, endOfId, findRows, type RowFilter } from "../maintenance/row-filter.ts";
 import { backup, restore } from "./backup-commands.ts";
-import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
+import { createSummary, renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
-
-const statesFlag = (about: string) =>
-  flag("<states>", `${about}: ${rowStates.join(", ")}; several with commas`, {
-    parse: parseStates,
-    expected: rowStates.join(", "),
-    known: rowStates,
-  });
+import { filterFlags, filterNames, toFilter } from "./row-flags.ts";
 
 const list = inboxCommand({
   name: "list",
   about: "list rows, newest first",
   flags: {
-    source: text("<name>", "only rows of this endpoint"),
-    state: statesFlag("only rows in these states"),
+    ...filterFlags,
+    source: sourceFlag("only rows of this endpoint"),
     limit: wholeNumber("at most this many rows", { ...position, fallback: 50 }),
     before: wholeNumber("only rows stored before the row with this SEQ", position),
   },
   check: cli.noArgument,
-  async use(inbox, { flags: { source, state: states, limit, before: beforeSeq } }) {
-    const rows = await inbox.list({ source, states, limit, beforeSeq });
+  async use(inbox, { flags }, io) {
+    const { source, limit, before: beforeSeq } = flags;
+    const filter = toFilter(flags, systemClock.now());
+    const { rows, looked } = await firstRows(inbox, filter, { source, beforeSeq, limit });
+    const notes = [
+      ...(rows.length === limit && looked > 0
+        ? [`the newest ${limit}: --limit ${10 * limit} or --before ${rows.at(-1)?.seq} shows more`]
+        : []),
+      ...(looked > lookedMax
+        ? [`looked at ${looked} rows: no index has what was asked for; --since or --state dead is quicker`]
+        : []),
+      ...timesOf(filter),
+    ];
+    for (const note of notes) cli.writeNotice(io, "list", note);
     return { text: (layout) => renderRows(rows, layout), value: rows };
   },
 });
 
+/** More are worth a word. */
+const lookedMax = 100_000;
+
 const show = inboxCommand({
   name: "show",
-  synopsis: "<webhook-id> [options]",
-  about: "show one row with its body",
-  flags: { source: sourceFlag },
-  check: (args) => cli.onlyArgument(args, "one webhook-id"),
-  async use(inbox, args) {
-    const row = { source: args.flags.source, id: cli.onlyArgument(args, "one webhook-id") };
-    const found = await inbox.get(row);
-    if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`, 1);
-    return { text: (layout) => renderRow(found, layout), value: rowToJson(found) };
+  synopsis: "[<webhook-id>…] [options]",
+  about: "show rows with their bodies, by their ids or by filters, up to 20",
+  flags: { ...filterFlags, source: sourceFlag() },
+  check: (args) => requireWhich(args),
+  async use(inbox, { flags, positionals }) {
+    const { source } = flags;
+    const found = await whichOf(inbox, source, positionals, toFilter(flags, systemClock.now()));
+    const rows = await Promise.all(found.map((row) => detailsOf(inbox, row)));
+    const values = rows.map(rowToJson);
+    return {
+      text: (layout) => rows.map((row) => renderRow(row, layout)).join("\n") || "no rows\n",
+      value: positionals.length === 1 ? values[0] : values,
+    };
   },
 });
+
+async function whichOf(
+  inbox: InboxStore,
+  source: string,
+  ids: readonly string[],
+  filter: RowFilter,
+): Promise<readonly InboxRowReference[]> {
+  if (ids.length === 0) return (await firstRows(inbox, filter, { source, limit: shownMax })).rows;
+  return Promise.all(ids.map((id) => resolveId(inbox, source, id)));
+}
+
+const shownMax = 20;
+
+async function detailsOf(inbox: InboxStore, row: InboxRowReference) {
+  const found = await inbox.get(row);
+  if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`, 1);
+  return found;
+}
+
+/** A `webhook-id`, or `…` and the end of the only one that ends so. */
+async function resolveId(inbox: InboxStore, source: string, given: string): Promise<InboxRowReference> {
+  const idEnd = endOfId(given);
+  if (idEnd === undefined) return { source, id: given };
+  const [row, other] = await inbox.list({ source, idEnd, limit: 2 });
+  if (row && !other) return { source, id: row.id };
+  throw new CommandError(
+    row ? `${given}: several ids end so: ${row.id}, ${other?.id}` : `no row ${given} of source ${source}`,
+    1,
+  );
+}
 
 const stats = inboxCommand({
   name: "stats",
@@ -56,45 +100,128 @@ const stats = inboxCommand({
   },
 });
 
-/** A subcommand that changes rows, given by their ids or by their states. */
-const changeCommand = (
-  name: string,
-  about: string,
-  change: (inbox: InboxStore, row: InboxRowReference) => Promise<string>,
-): cli.Subcommand =>
-  inboxCommand({
+const changeFlags = {
+  ...filterFlags,
+  source: sourceFlag(),
+  yes: toggle("do not ask"),
+  dryRun: toggle("change nothing: count and list the rows"),
+};
+
+interface Change {
+  readonly name: "replay" | "discard";
+  readonly about: string;
+  /** What it did to a row. */
+  readonly done: string;
+  /** States of which it can change rows; those of a call without `--state`. */
+  readonly states: readonly InboxRowState[];
+  readonly flags: { readonly again?: ReturnType<typeof toggle> };
+  change(inbox: InboxStore, row: InboxRowReference): Promise<string>;
+}
+
+/** A subcommand that changes rows, given by their ids or by filters. */
+function changeCommand({ name, about, done, states: usual, flags: own, change }: Change): cli.Subcommand {
+  return inboxCommand({
     name,
     synopsis: "[<webhook-id>…] [options]",
-    about,
-    flags: { source: sourceFlag, state: statesFlag("instead of ids, all rows in these states") },
-    check({ flags, positionals }) {
-      if (positionals.length > 0 !== (flags.state !== undefined)) return;
-      const got = flags.state === undefined ? "neither" : "both";
-      throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
+    about: `${about}, by their ids or by filters; without --state ${usual.join(" and ")} ones`,
+    flags: { ...changeFlags, ...own } as typeof changeFlags & { again: ReturnType<typeof toggle> },
+    check(args) {
+      requireWhich(args);
+      const repeated = args.flags.state?.filter((state) => state === "done" || state === "stale") ?? [];
+      if (name === "replay" && repeated.length > 0 && !args.flags.again)
+        throw new UsageError(
+          `--state ${repeated.join()}: these events were handled; write --again to handle them again`,
+        );
     },
-    async use(inbox, { flags: { source, state }, positionals }) {
-      const value: (InboxRowReference & { readonly outcome: string })[] = [];
-      const rows = state ? rowsIn(inbox, source, state) : positionals.map((id) => ({ source, id }));
-      for await (const { id } of rows)
-        value.push({ source, id, outcome: await change(inbox, { source, id }) });
-      const none = `no row of source ${source} is ${state?.join(" or ")}\n`;
+    async use(inbox, { flags, positionals }, io) {
+      const { source, yes, dryRun } = flags;
+      const changeOne = async (row: InboxRowReference) => {
+        const { state } = (name === "replay" && !flags.again && (await inbox.get(row))) || {};
+        return state === "done" || state === "stale"
+          ? "not-again: it was handled, --again repeats it"
+          : change(inbox, row);
+      };
+      if (positionals.length > 0) {
+        const value: (InboxRowReference & { readonly outcome: string })[] = [];
+        for (const id of positionals) {
+          const row = await resolveId(inbox, source, id);
+          value.push({
+            ...row,
+            outcome: dryRun ? ((await inbox.get(row))?.state ?? "not-found") : await changeOne(row),
+          });
+        }
+        return {
+          text: () => value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""),
+          value,
+          exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
+        };
+      }
+      const filter = { states: usual, ...definedOf(toFilter(flags, systemClock.now())) };
+      const summary = createSummary();
+      for await (const { rows } of findRows(inbox, filter, { source })) {
+        if (io.stop.aborted) throw new CommandError("stopped: nothing was changed", 1);
+        summary.add(rows);
+      }
+      const { count, newestSeq } = summary;
+      for (const note of timesOf(filter)) cli.writeNotice(io, name, note);
+      if (count === 0 || dryRun) {
+        return {
+          text: (layout) =>
+            count === 0
+              ? `no row of source ${source} matches\n`
+              : `${renderRows(summary.newest, layout)}${summary.text(layout.nowMs)}\nnothing was changed: --dry-run\n`,
+          value: { count, ...(dryRun ? { rows: summary.newest } : { counts: {}, unchanged: [] }) },
+        };
+      }
+      if (!yes) {
+        cli.write(io, `${summary.text(systemClock.now())}\n`, io.stderr);
+        if (!io.ask)
+          throw new UsageError("expected a terminal to ask at; write --yes to agree, or --dry-run");
+        const answer = await io.ask(`${name === "replay" ? "Replay" : "Discard"} ${rowsText(count)}? [y/N] `);
+        if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was changed", 1);
+      }
+      // Those that were counted: what is stored meanwhile is newer.
+      const steps = findRows(inbox, filter, { source, beforeSeq: newestSeq + 1 });
+      const { counts, unchanged } = await changeRows(steps, changeOne, io.stop);
+      const changed = counts[done] ?? 0;
+      const rest = Object.entries(counts).filter(([outcome]) => outcome !== done);
+      const isStopped = io.stop.aborted && Object.values(counts).reduce((sum, each) => sum + each, 0) < count;
       return {
-        text: () => value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("") || none,
-        value,
-        exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
+        text: () =>
+          [
+            `${done} ${changed} of ${rowsText(count)}`,
+            ...rest.map(([outcome, number]) => `${outcome} ${number}`),
+            ...unchanged.map(({ id, outcome }) => `${id}  ${outcome}`),
+            ...(isStopped ? ["stopped: the same command continues"] : []),
+          ].join("\n") + "\n",
+        value: { count, counts, unchanged },
+        exitCode: unchanged.length > 0 || isStopped ? 1 : 0,
       };
     },
   });
+}
 
-const replay = changeCommand(
-  "replay",
-  "pass dead, quarantined or settled events to their handlers again",
-  (inbox, row) => replayRow(inbox, row, systemClock.now()),
-);
+const rowsText = (count: number) => `${count} row${count === 1 ? "" : "s"}`;
 
-const discard = changeCommand("discard", "discard dead or quarantined rows", async (inbox, row) => {
-  if (await inbox.discard(row)) return "discarded";
-  return (await inbox.get(row)) ? "not-discardable" : "not-found";
+const replay = changeCommand({
+  name: "replay",
+  about: "pass events to their handlers again",
+  done: "replayed",
+  states: ["dead", "quarantined"],
+  flags: { again: toggle("also events that were handled, in the states done and stale") },
+  change: (inbox, row) => replayRow(inbox, row, systemClock.now()),
+});
+
+const discard = changeCommand({
+  name: "discard",
+  about: "discard dead or quarantined rows",
+  done: "discarded",
+  states: ["dead", "quarantined"],
+  flags: {},
+  async change(inbox, row) {
+    if (await inbox.discard(row)) return "discarded";
+    return (await inbox.get(row)) ? "not-discardable" : "not-found";
+  },
 });
 
 /** Runs `workspace-tasks-inbox` and returns its exit code. */
@@ -107,20 +234,55 @@ export function runInboxCommand(argv: readonly string[], io: cli.CommandIo): Pro
   return cli.runCommandGroup(group, argv, io);
 }
 
-async function* rowsIn(
-  inbox: InboxStore,
-  source: string,
-  states: readonly InboxRowState[],
-): AsyncGenerator<InboxRowReference> {
-  // A changed row leaves the state but keeps its position, so pages go by position.
-  let page = await inbox.list({ source, states, limit: 100 });
-  for (let last = page.at(-1); last; last = page.at(-1)) {
-    yield* page;
-    page = await inbox.list({ source, states, limit: 100, beforeSeq: last.seq });
-  }
+/** Either ids or filters: neither would mean all rows, and both is a mistake. */
+function requireWhich({
+  flags,
+  positionals,
+}: {
+  readonly flags: object;
+  readonly positionals: readonly string[];
+}): void {
+  const isFiltered = filterNames.some((name) => {
+    const value = (flags as Readonly<Record<string, unknown>>)[name.slice(2)];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined;
+  });
+  if (positionals.length > 0 !== isFiltered) return;
+  const got = isFiltered ? "both" : "neither";
+  throw new UsageError(`expected either webhook-ids or a filter, ${filterNames.join(", ")}; got ${got}`);
 }
 
-function parseStates(value: string): readonly InboxRowState[] | undefined {
-  const states = value.split(",").map((each) => rowStates.find((state) => state === each));
-  return states.every((state) => state !== undefined) ? states : undefined;
+/** How times were understood. */
+const timesOf = ({ sinceMs, untilMs }: RowFilter): readonly string[] =>
+  [["since", sinceMs] as const, ["until", untilMs] as const].flatMap(([name, timeMs]) =>
+    timeMs === undefined ? [] : [`${name} ${new Date(timeMs).toISOString()}`],
+  );
+
+const definedOf = <Value extends object>(value: Value): Value =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Value;
+
+async function firstRows(
+  inbox: InboxStore,
+  filter: RowFilter,
+  {
+    source,
+    beforeSeq,
+    limit,
+  }: {
+    readonly source?: string | undefined;
+    readonly beforeSeq?: number | undefined;
+    readonly limit: number;
+  },
+) {
+  const found: InboxRowSummary[] = [];
+  let lookedAt = 0;
+  for await (const { rows, looked } of findRows(inbox, filter, {
+    source,
+    beforeSeq,
+    stepRows: Math.min(limit, 1_000),
+  })) {
+    lookedAt = looked;
+    found.push(...rows);
+    if (found.length >= limit) break;
+  }
+  return { rows: found.slice(0, limit), looked: lookedAt };
 }

@@ -6,6 +6,8 @@ import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
 import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import { countedMax, type InboxRowDetails, type InboxRowSummary, type InboxStats } from "../inbox/inbox.ts";
+import { timeOf } from "../inbox/search.ts";
+import { taskOf } from "../maintenance/row-filter.ts";
 
 export interface ReportLayout {
   /** Columns that no line exceeds. */
@@ -22,30 +24,76 @@ function painted(state: string, paint: Paint): string {
   return tone === undefined ? state : paint(state, tone);
 }
 
-/** A table with one line per row. */
+/** A table with one line per row. In a narrow terminal ids lose their beginnings first, then whole columns are left out. */
 export function renderRows(rows: readonly InboxRowSummary[], { width, paint, nowMs }: ReportLayout): string {
   if (rows.length === 0) return "no rows\n";
   const columns = [
-    { title: "SEQ", optional: true },
     { title: "STATE", paint: (state: string) => painted(state, paint) },
+    { title: "TASK", keepsEnd: 12 },
+    { title: "TIME" },
+    { title: "ATTEMPTS" },
+    { title: "WEBHOOK-ID", keepsEnd: 12, optional: true },
     { title: "EVENT", optional: true },
-    { title: "WEBHOOK-ID" },
-    { title: "RECEIVED", optional: true },
-    { title: "ATTEMPTS", optional: true },
-    { title: "LAST ERROR", flexible: true },
+    { title: "SEQ", optional: true },
+    { title: "LAST ERROR", flexible: 20 },
   ];
   const lines = rows.map((row) => [
-    String(row.seq),
     row.state,
-    row.event ?? "-",
-    row.id,
-    `${durationText(nowMs - row.receivedAtMs)} ago`,
+    taskOf(row.orderKey) ?? "-",
+    `${durationText(nowMs - timeOf(row))} ago`,
     String(row.attempts),
+    row.id,
+    row.event ?? "-",
+    String(row.seq),
     row.lastError ?? "",
   ]);
   const cells = lines.map((line) => line.map((cell) => visible(cell.replaceAll("\n", " "))));
   return renderTable(columns, cells, width);
 }
+
+/** What rows are, however many: their number, states, events and times, and the newest of them. */
+export function createSummary() {
+  const states = new Map<string, number>();
+  const events = new Map<string, number>();
+  const newest: InboxRowSummary[] = [];
+  let count = 0;
+  let newestSeq = 0;
+  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const countIn = (counts: Map<string, number>, name: string) => {
+    const known = counts.has(name) || counts.size < namesMax ? name : "other events";
+    counts.set(known, (counts.get(known) ?? 0) + 1);
+  };
+  return {
+    newest,
+    get count() {
+      return count;
+    },
+    get newestSeq() {
+      return newestSeq;
+    },
+    add(rows: readonly InboxRowSummary[]) {
+      for (const row of rows) {
+        count += 1;
+        newestSeq = Math.max(newestSeq, row.seq);
+        countIn(states, row.state);
+        countIn(events, row.event ?? "no event");
+        const timeMs = timeOf(row);
+        firstMs = Math.min(firstMs, timeMs);
+        lastMs = Math.max(lastMs, timeMs);
+        if (newest.length < newestMax) newest.push(row);
+      }
+    },
+    text(nowMs: number): string {
+      const of = (counts: Map<string, number>) =>
+        [...counts].map(([name, number]) => `${number} ${visible(name)}`).join(", ");
+      const age = (timeMs: number) => `${durationText(nowMs - timeMs)} ago`;
+      return `${count} row${count === 1 ? "" : "s"}: ${of(states)}; ${of(events)}; from ${age(firstMs)} to ${age(lastMs)}`;
+    },
+  };
+}
+
+const newestMax = 50;
+const namesMax = 10;
 
 /** Everything about one row, its body last: with indentation when it is compact JSON. */
 export function renderRow(row: InboxRowDetails, { width, paint, nowMs }: ReportLayout): string {
@@ -57,6 +105,9 @@ export function renderRow(row: InboxRowDetails, { width, paint, nowMs }: ReportL
     ["channel", row.channel],
     ["order key", row.orderKey ?? "-"],
     ["signed", isoTime(row.timestamp * 1000)],
+    ...(row.diedAtMs === null
+      ? []
+      : [["died", `${isoTime(row.diedAtMs)} (${durationText(nowMs - row.diedAtMs)} ago)`] as const]),
     ["received", `${isoTime(row.receivedAtMs)} (${durationText(nowMs - row.receivedAtMs)} ago)`],
     ["due", isoTime(row.dueAtMs)],
     ["attempts", String(row.attempts)],

@@ -1,6 +1,7 @@
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
+  type Flag,
   type FlagTable,
   type FlagValues,
   type ParsedArguments,
@@ -36,7 +37,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
   readonly about: string;
   readonly flags: Table;
   check(args: ParsedArguments<Table>): void;
-  use(inbox: InboxStore, args: ParsedArguments<Table>): Promise<Output>;
+  use(inbox: InboxStore, args: ParsedArguments<Table>, io: cli.CommandIo): Promise<Output>;
 }): cli.Subcommand {
   const { name, synopsis = "[options]", about } = command;
   const run = cli.defineCommand({
@@ -44,15 +45,15 @@ export function inboxCommand<Table extends FlagTable>(command: {
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
     flags: { ...storeFlags, ...command.flags },
-    notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
-2 wrong arguments, no inbox, or an inbox that cannot be used.`,
+    notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it, or a change
+was declined or stopped, 2 wrong arguments, no inbox, or an inbox that cannot be used.`,
     failureCode: 2,
     async run(args: ParsedArguments<typeof storeFlags & Table>, io: cli.CommandIo) {
       const own = args as unknown as ParsedArguments<Table>;
       const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;
       command.check(own);
       if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
-      const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
+      const output = await withInbox(store, schema, (inbox) => command.use(inbox, own, io));
       const layout = {
         width: lineWidth(io.stdout),
         paint: painter(usesColor(io)),
@@ -68,4 +69,11 @@ export function inboxCommand<Table extends FlagTable>(command: {
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
 
-export const sourceFlag = text("<name>", "endpoint of the row", defaults.source);
+export function sourceFlag(): Flag<string>;
+export function sourceFlag(about: string): Flag<string | undefined>;
+/** @param about of a command that shows those of all endpoints */
+export function sourceFlag(about?: string): Flag<string | undefined> {
+  return about === undefined
+    ? text("<name>", "endpoint of the rows", defaults.source)
+    : text("<name>", about);
+}

@@ -38,7 +38,7 @@ async function postgres(connectionString: string, schema: string) {
     throw new CommandError("--store: expected the package pg to be installed; try npm install pg");
   });
   const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
-  const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
+  const pool = new pg.Pool({ connectionString, max: 4, connectionTimeoutMillis: 10_000 });
   const inbox = storeOf(postgresInbox(pool, { schema, migrate: false }));
   const close = async () => {
     await inbox.close();

@@ -101,6 +101,9 @@ function findColumns(value: unknown): EventColumns {
 export const namedWorkspace = (value: unknown): unknown =>
   (value as { readonly workspaceId?: unknown } | null | undefined)?.workspaceId;
 
+export const namedClient = (value: unknown): unknown =>
+  (value as { readonly clientId?: unknown } | null | undefined)?.clientId;
+
 const workspaceIdOf = (id: unknown) => (typeof id === "string" ? printable(id) : null);
 
 /** Databases cannot store every text that JSON can. The column is for people; the body stays complete. */

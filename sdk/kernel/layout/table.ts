@@ -1,12 +1,14 @@
-import { padEnd, shorten, widthOf } from "./text.ts";
+import { padEnd, shorten, shortenStart, widthOf } from "./text.ts";
 
 export interface Column {
   /** Absent in a table without a head. */
   readonly title?: string;
   /** Left out when the table is too wide, the last one first. */
   readonly optional?: boolean;
-  /** Shortened when the table is too wide, before others are left out. */
-  readonly flexible?: boolean;
+  /** Shortened when the table is too wide, before others are left out; a number is its least width. */
+  readonly flexible?: boolean | number;
+  /** Shortened first, to this width: the end of its cells stays, which tells long ids apart. */
+  readonly keepsEnd?: number;
   readonly paint?: ((cell: string) => string) | undefined;
 }
 
@@ -36,7 +38,7 @@ export function renderTable(
     : "";
   const body = rows.map((_, index) =>
     line(({ cells, paint = (cell) => cell, ...column }) => {
-      const cell = shorten(cells[index] ?? "", column.width);
+      const cell = (column.keepsEnd ? shortenStart : shorten)(cells[index] ?? "", column.width);
       return paint(cell) + " ".repeat(column.width - widthOf(cell));
     }),
   );
@@ -47,14 +49,32 @@ interface Sized extends Column {
   readonly width: number;
 }
 
-function fitColumns<Shown extends Sized>(columns: readonly Shown[], width: number): readonly Shown[] {
-  const excess = columns.reduce((sum, column) => sum + column.width + gap, -gap) - width;
+function fitColumns<Shown extends Sized>(all: readonly Shown[], width: number): readonly Shown[] {
+  const columns = shortenIds(all, width);
+  const excess = excessOf(columns, width);
   if (excess <= 0) return columns;
   const flexible = columns.findLastIndex((column) => column.flexible);
   const optional = columns.findLastIndex((column) => column.optional);
+  const least = Number(columns[flexible]?.flexible);
   const left = (columns[flexible]?.width ?? 0) - excess;
-  if (flexible >= 0 && (left >= flexibleMin || optional < 0)) {
+  if (flexible >= 0 && (left >= (least > 1 ? least : flexibleMin) || optional < 0)) {
     return columns.with(flexible, { ...(columns[flexible] as Shown), width: Math.max(1, left) });
   }
-  return optional < 0 ? columns : fitColumns(columns.toSpliced(optional, 1), width);
+  return optional < 0 ? columns : fitColumns(all.toSpliced(optional, 1), width);
 }
+
+/** Columns of ids, as far as the width requires, each to its least width; the last one first. */
+function shortenIds<Shown extends Sized>(columns: readonly Shown[], width: number): readonly Shown[] {
+  const shortened = [...columns];
+  for (let index = columns.length - 1; index >= 0; index--) {
+    const column = shortened[index] as Shown;
+    const excess = excessOf(shortened, width);
+    if (column.keepsEnd === undefined || excess <= 0) continue;
+    const least = Math.min(column.width, Math.max(column.keepsEnd, widthOf(column.title ?? "")));
+    shortened[index] = Object.assign({}, column, { width: Math.max(least, column.width - excess) });
+  }
+  return shortened;
+}
+
+const excessOf = (columns: readonly Sized[], width: number) =>
+  columns.reduce((sum, column) => sum + column.width + gap, -gap) - width;

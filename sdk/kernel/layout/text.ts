@@ -34,6 +34,14 @@ export function shorten(text: string, width: number): string {
   return `${widthOf(words) >= width / 2 ? words : shown}…`;
 }
 
+/** `…` and the end of a text without colours. */
+export function shortenStart(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const segments = [...graphemes.segment(text)].map(({ segment }) => segment);
+  while (segments.length > 0 && widthOf(segments.join("")) >= width) segments.shift();
+  return `…${segments.join("")}`;
+}
+
 /** Lines that end between words. A word that is wider, such as a URL, keeps a line of its own: it can be copied. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];

@@ -92,7 +92,7 @@ describe("the width of a terminal", () => {
         await expectToFit(run, out);
       }
       const wide = await named(["list", "--store", store], { columns: 120 });
-      expect(wide.out).toMatch(/\[31mdead\S+ .*Error: the client of this…$/m);
+      expect(wide.out).toMatch(/\[31mdead\S+ .*Error: the client of this task is not known…$/m);
       expect((await named(["show", "odd", "--store", store], {})).out).toMatch(/^\{\n {2}"\w+": /m);
     }));
 });

@@ -53,8 +53,12 @@ it("the inbox commands of docs/webhooks.md list and replay dead events", async (
       ...{ program: "workspace-tasks-inbox", part },
       values: { "webhooks.db": store, "<task id>": "task-1" },
     });
-  expect((await run(...shown("inbox list"))).out.match(/ (?:dead|quarantined) /g)).toHaveLength(4);
-  expect((await run(...shown("inbox replay"))).out).toBe("dead  replayed\n");
+  expect((await run(...shown("inbox list"))).out.match(/^(?:dead|quarantined) /gm)).toHaveLength(3);
+  const replay = shown("inbox replay")
+    .join(" ")
+    .replace(/'([^']*)'/, (_, text: string) => text.replaceAll(" ", "\0"));
+  const argv = replay.split(" ").map((word) => word.replaceAll("\0", " "));
+  expect((await run(...argv)).out).toBe("replayed 1 of 1 row\n");
 });
 
 for (const kind of ["SQLite", "PostgreSQL"])
@@ -83,7 +87,9 @@ for (const kind of ["SQLite", "PostgreSQL"])
     it("inbox list prints all rows, or those of a state", async () => {
       const all = await inbox("list");
       expect(all.code).toBe(0);
-      expect(all.out).toMatch(/dead +task\.running +dead +\d+ m?s ago +1 +Error: no such client/);
+      expect(all.out).toMatch(
+        /dead +task-2 +\d+ m?s ago +1 +dead +task\.running +\d+ +Error: no such client/,
+      );
       const quarantined = await inbox("list", "--state", "quarantined", "--json");
       expect(JSON.parse(quarantined.out).map((row: { id: string }) => row.id)).toEqual(["odd", "fixable"]);
       const paged = JSON.parse((await inbox("list", "--limit", "1", "--json")).out);
@@ -128,21 +134,94 @@ for (const kind of ["SQLite", "PostgreSQL"])
     it("inbox replay replays rows by id or by state, and reports those it could not", async () => {
       expect(await inbox("replay", "dead")).toMatchObject({ code: 0, out: "dead  replayed\n" });
       expect(await inbox("replay", "dead")).toMatchObject({ code: 1, out: "dead  not-replayable\n" });
-      const all = await inbox("replay", "--state", "quarantined", "--json");
+      const all = await inbox("replay", "--state", "quarantined", "--yes", "--json");
       expect(all.code).toBe(1);
-      expect(
-        JSON.parse(all.out).map(({ id, outcome }: Record<string, string>) => `${id} ${outcome}`),
-      ).toEqual(["odd not-replayable", "fixable replayed"]);
+      expect(JSON.parse(all.out)).toEqual({
+        count: 2,
+        counts: { replayed: 1, "not-replayable": 1 },
+        unchanged: [{ source: "default", id: "odd", outcome: "not-replayable" }],
+      });
       const rows = JSON.parse((await inbox("list", "--state", "pending", "--json")).out);
       expect(rows.map((row: { id: string }) => row.id)).toEqual(["fixable", "dead"]);
     });
 
     it("inbox discard discards rows by state", async () => {
-      expect(await inbox("discard", "--state", "quarantined,dead")).toMatchObject({
-        code: 0,
-        out: "odd  discarded\nfixable  discarded\ndead  discarded\n",
-      });
+      const out = "discarded 3 of 3 rows\n";
+      expect(await inbox("discard", "--state", "quarantined,dead", "--yes")).toMatchObject({ code: 0, out });
       expect(JSON.parse((await inbox("show", "odd", "--json")).out).state).toBe("discarded");
+    });
+
+    it.each(["replay", "discard"])(
+      "inbox %s of many rows counts them and asks, or needs --yes",
+      async (name) => {
+        const count = "3 rows: 2 quarantined, 1 dead; 3 task.running; from ";
+        const states = async () =>
+          JSON.parse((await inbox("list", "--json")).out).map(({ state }: { state: string }) => state);
+        const before = await states();
+        const refused = await inbox(name, "--event", "task.*");
+        expect(refused).toMatchObject({ code: 2, out: "", err: expect.stringContaining("--yes to agree") });
+        expect(refused.err).toContain(count);
+        const dry = await inbox(name, "--event", "task.*", "--dry-run");
+        expect(dry).toMatchObject({
+          code: 0,
+          out: expect.stringContaining("nothing was changed: --dry-run"),
+        });
+        expect(dry.out).toContain(count);
+        const asked: string[] = [];
+        const ask = (answer: string) => async (question: string) => {
+          asked.push(question);
+          return answer;
+        };
+        const argv = [name, "--event", "task.*", "--store", store, ...schema];
+        const io = { program: "workspace-tasks-inbox" };
+        const declined = await runCommand(runInboxCommand, argv, { ...io, ask: ask("") });
+        expect(declined).toMatchObject({ code: 1, err: expect.stringContaining("nothing was changed") });
+        expect(await states()).toEqual(before);
+        await runCommand(runInboxCommand, argv, { ...io, ask: ask("y") });
+        expect(asked[1]).toMatch(/^(Replay|Discard) 3 rows\? \[y\/N\] $/);
+        expect(await states()).not.toEqual(before);
+      },
+    );
+
+    it("inbox replay repeats what was handled only with --again, by id and by filter", async () => {
+      const byState = ["replay", "--state", "done", "--yes"];
+      expect(await inbox(...byState)).toMatchObject({ code: 2, err: expect.stringContaining("--again") });
+      expect(await inbox("replay", "done")).toMatchObject({
+        code: 1,
+        out: expect.stringContaining("--again"),
+      });
+      expect((await inbox("list", "--state", "pending")).out).toBe("no rows\n");
+      // Without --state what was handled does not match.
+      expect((await inbox("replay", "--task", "task-1", "--yes")).out).toBe(
+        "no row of source default matches\n",
+      );
+      expect((await inbox(...byState, "--again")).out).toBe("replayed 1 of 1 row\n");
+    });
+
+    it("inbox list finds rows by each filter", async () => {
+      const ids = async (...argv: string[]) => {
+        const { out, code } = await inbox("list", "--json", ...argv);
+        expect(code).toBe(0);
+        return JSON.parse(out).map((row: { id: string }) => row.id);
+      };
+      expect(await ids("--task", "task-2")).toEqual(["dead"]);
+      expect(await ids("--task", "task-")).toEqual([]);
+      expect(await ids("--task", "…sk-2")).toEqual(["dead"]);
+      expect(await ids("--error", "no such")).toEqual(["dead"]);
+      expect(await ids("--event", "task.*", "--state", "dead")).toEqual(["dead"]);
+      expect(await ids("--event", "subtask.*")).toEqual([]);
+      const { clientId } = sampleEvent() as { clientId?: string };
+      expect(await ids("--client", String(clientId))).toContain("fixable");
+      expect(await ids("--client", `...${String(clientId).slice(-4)}`)).toContain("fixable");
+      expect(await ids("--client", String(clientId).slice(0, -1))).toEqual([]);
+      expect(await ids("--since", "1h")).toHaveLength(4);
+      expect(await ids("--until", "1h")).toEqual([]);
+      expect((await inbox("show", "…xable")).out).toMatch(/^webhook-id {2}fixable\n/);
+      expect(await inbox("show", "...d")).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("several ids end so"),
+      });
+      expect((await inbox("show", "--error", "no such")).out).toMatch(/^webhook-id {2}dead\n/);
     });
   });
 
@@ -152,6 +231,9 @@ describe("the inbox command", () => {
     [["list"], "workspace-tasks-inbox list: expected --store <file or URL> or WORKSPACE_TASKS_INBOX"],
     [["lst", "--store", "x"], "did you mean list?"],
     [["show", "a", "--store", "x", "--limit", "5"], "unknown flag --limit"],
+    [["list", "--store", "x", "--since", "yesterday"], "--since: expected a time such as 2h"],
+    [["list", "--store", "x", "--since", "2026-02-30"], "--since: expected a time such as 2h"],
+    [["list", "--store", "x", "--since", "25:00"], "--since: expected a time such as 2h"],
     [["list", "--store", "/nowhere/at-all.db"], "--store: no file /nowhere/at-all.db"],
     [["list", "--store", "postgres://u:hidden@127.0.0.1:1/x"], "the inbox cannot be opened"],
     [["list", "--store", "mysql://u:hidden@127.0.0.1:1/x"], "got a mysql:// URL"],
@@ -194,16 +276,22 @@ describe("the inbox command", () => {
     expect((await run("list", "--store", restored)).out.match(/task\./g)).toHaveLength(4);
   });
 
-  it("inbox replay requires either ids or --state, show one id, and no row in the state is no error", async () => {
+  it("inbox replay, discard and show require either ids or filters, and no row that matches is no error", async () => {
     const store = path.join(directory, "empty.db");
     const inbox = sqliteInbox(store);
     await inbox.open();
     await inbox.close();
-    const incomplete = [["replay"], ["replay", "one", "--state", "dead"], ["show"]];
+    const incomplete = [
+      ["replay"],
+      ["replay", "--yes"],
+      ["replay", "one", "--state", "dead"],
+      ["show"],
+      ["discard"],
+    ];
     for (const argv of incomplete) expect((await run(...argv, "--store", store)).code).toBe(2);
     for (const name of ["replay", "discard"]) {
       const none = await run(name, "--state", "dead,quarantined", "--store", store);
-      expect(none).toMatchObject({ code: 0, out: "no row of source default is dead or quarantined\n" });
+      expect(none).toMatchObject({ code: 0, out: "no row of source default matches\n" });
     }
   });
 });

@@ -34,3 +34,11 @@ it("a table may have more rows than a call has arguments", () => {
   const many = Array.from({ length: 200_000 }, () => ["a"]);
   expect(renderTable([{}], many, 80)).toHaveLength(many.length * "a\n".length);
 });
+
+it("a table that is too wide shortens ids first, to their ends", () => {
+  const ids = [{ title: "ID", keepsEnd: 6 }, { title: "STATE" }, { title: "ERROR", flexible: 10 }];
+  const table = (width: number) => renderTable(ids, [["019bc186-0001", "dead", "no such client"]], width);
+  expect(table(36)).toBe("ID             STATE  ERROR\n019bc186-0001  dead   no such client\n");
+  expect(table(30)).toBe("ID       STATE  ERROR\n…6-0001  dead   no such client\n");
+  expect(table(25)).toBe("ID      STATE  ERROR\n…-0001  dead   no such…\n");
+});

@@ -1,0 +1,141 @@
+// Which rows an operator means, and what happens to all of them. A database narrows the rows down by parts of texts; what that
+// leaves is compared exactly, so that a bulk change never has a row that only looks alike.
+
+import { orderKey } from "../event/event-order.ts";
+import { namedClient, readJson } from "../event/parse-delivery.ts";
+import type {
+  InboxOperatorStore,
+  InboxRowReference,
+  InboxRowState,
+  InboxRowSummary,
+} from "../inbox/inbox.ts";
+
+export interface RowFilter {
+  /** Default: rows in any state. */
+  readonly states?: readonly InboxRowState[] | undefined;
+  /** Names of events; `*` stands for any text, as in `task.*`. */
+  readonly events?: readonly string[] | undefined;
+  /** Id of a task, or `…` and its end; the rows of its stages too. */
+  readonly task?: string | undefined;
+  /** `clientId` of the body, or `…` and its end. A row whose body was removed is not found. */
+  readonly client?: string | undefined;
+  /** Part of the last error, case-sensitive; a line break counts as a space. */
+  readonly error?: string | undefined;
+  /** Unix milliseconds: rows of this time or later. The time of a dead row is when it died, of others when it was received. */
+  readonly sinceMs?: number | undefined;
+  /** Unix milliseconds: rows of an earlier time. */
+  readonly untilMs?: number | undefined;
+}
+
+export interface FoundRows {
+  readonly rows: readonly InboxRowSummary[];
+  /** How many rows were looked at, at most, by the steps so far. */
+  readonly looked: number;
+}
+
+/** Newest first, in steps. */
+export async function* findRows(
+  inbox: InboxOperatorStore,
+  filter: RowFilter,
+  place: {
+    readonly source?: string | undefined;
+    readonly beforeSeq?: number | undefined;
+    readonly stepRows?: number;
+  },
+): AsyncGenerator<FoundRows> {
+  const { states, events, task, client, error: errorText, sinceMs, untilMs } = filter;
+  const search = {
+    ...place,
+    ...{ states, events, errorText, sinceMs, untilMs },
+    keyText: task === undefined ? undefined : keyTextOf(task),
+    bodyText: client === undefined ? undefined : plainPart(client),
+  };
+  for await (const { rows, looked } of inbox.search(search)) {
+    const exact = rows.filter(({ orderKey: key }) => task === undefined || isOfTask(key, task));
+    const ofClient: InboxRowSummary[] = [];
+    for (const row of exact)
+      if (client === undefined || (await isOfClient(inbox, row, client))) ofClient.push(row);
+    yield { rows: ofClient, looked };
+  }
+}
+
+/** What is written before the end of an id. */
+const ellipsis = /^(?:…|\.\.\.)(?=.)/;
+
+/** The end of an id that is given as `…` and its end. */
+export const endOfId = (given: string): string | undefined =>
+  ellipsis.test(given) ? given.replace(ellipsis, "") : undefined;
+
+const isId = (id: string, given: string) => {
+  const end = endOfId(given);
+  return end === undefined ? id === given : id.endsWith(end);
+};
+
+/** How the key of a task and those of its stages contain its id. */
+function keyTextOf(task: string): string {
+  const end = endOfId(task);
+  if (end !== undefined) return JSON.stringify(end).slice(1);
+  const key = orderKey([task]);
+  return key.includes(JSON.stringify(task)) ? JSON.stringify(task) : key;
+}
+
+function isOfTask(key: string | null, task: string): boolean {
+  const found = taskOf(key);
+  return (found !== undefined && isId(found, task)) || key === orderKey([task]);
+}
+
+/** The task of a key; `undefined` where the key does not name it. */
+export function taskOf(key: string | null): string | undefined {
+  const [task, stage] = key === null ? [] : (JSON.parse(key) as readonly string[]);
+  return task === "" && stage === "" ? undefined : task;
+}
+
+async function isOfClient(
+  inbox: InboxOperatorStore,
+  row: InboxRowReference,
+  client: string,
+): Promise<boolean> {
+  const body = (await inbox.get(row))?.body;
+  const id = body ? namedClient(readJson(body)) : undefined;
+  return typeof id === "string" && isId(id, client);
+}
+
+/** The longest part of an id that JSON writes as it is. */
+function plainPart(id: string): string | undefined {
+  const parts = (endOfId(id) ?? id).match(/[\w.:-]+/g) ?? [];
+  return parts.toSorted((a, b) => b.length - a.length)[0];
+}
+
+export interface ChangedRows {
+  /** How many rows had each outcome. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** The first of those that could not be changed. */
+  readonly unchanged: readonly (InboxRowReference & { readonly outcome: string })[];
+}
+
+/** Changes rows, some of them at once; memory for a step of them is all it takes. Ends early when `signal` aborts. */
+export async function changeRows(
+  steps: AsyncIterable<FoundRows>,
+  change: (row: InboxRowReference) => Promise<string>,
+  signal?: AbortSignal,
+): Promise<ChangedRows> {
+  const counts: Record<string, number> = {};
+  const unchanged: (InboxRowReference & { readonly outcome: string })[] = [];
+  for await (const { rows } of steps) {
+    for (let at = 0; at < rows.length && !signal?.aborted; at += atOnce) {
+      await Promise.all(
+        rows.slice(at, at + atOnce).map(async ({ source, id }) => {
+          const outcome = await change({ source, id });
+          counts[outcome] = (counts[outcome] ?? 0) + 1;
+          if (outcome.startsWith("not-") && unchanged.length < unchangedMax)
+            unchanged.push({ source, id, outcome });
+        }),
+      );
+    }
+    if (signal?.aborted) break;
+  }
+  return { counts, unchanged };
+}
+
+const atOnce = 16;
+const unchangedMax = 20;
