@@ -193,7 +193,8 @@ function changeCommand({ name, about, done, states: usual, flags: own, change }:
             ...rest.map(([outcome, number]) => `${outcome} ${number}`),
             ...unchanged.map(({ id, outcome }) => `${id}  ${outcome}`),
             ...(isStopped ? ["stopped: the same command continues"] : []),
-          ].join("\n") + "\n",
+            "",
+          ].join("\n"),
         value: { count, counts, unchanged },
         exitCode: unchanged.length > 0 || isStopped ? 1 : 0,
       };
