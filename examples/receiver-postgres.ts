@@ -50,8 +50,8 @@ server.once("listening", () => process.send?.(server.address()));
 
 process.once("SIGTERM", async () => {
   server.close();
-  server.closeAllConnections();
   await receiver.close();
+  server.closeAllConnections();
   await pool.end();
   process.disconnect?.();
 });

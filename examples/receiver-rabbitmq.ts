@@ -59,10 +59,11 @@ server.once("listening", () => console.log("ready for webhooks"));
 process.once("SIGTERM", async () => {
   // #region close
   server.close();
-  server.closeAllConnections();
   await intake.close();
+  server.closeAllConnections();
   await consumer.close();
   await Promise.all(receivers.map((receiver) => receiver.close()));
   await pool.end();
   // #endregion
+  process.disconnect?.();
 });

@@ -42,6 +42,7 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), (error) => {
 process.once("SIGTERM", async () => {
   server.close(); // no new connections
   await receiver.close(); // finishes the running handlers, releases the other events
+  server.closeAllConnections(); // also those on which nothing was sent: Node waits for them
   process.disconnect?.(); // a worker of node:cluster ends, too
 });
 // #endregion

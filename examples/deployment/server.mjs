@@ -75,6 +75,7 @@ async function stop() {
   await setTimeout(Number(DRAIN_MS)); // until the load balancer has noticed
   server.close();
   await receiver.close({ graceMs: 10_000 }); // running handlers end, other events are released
+  server.closeAllConnections(); // also those on which nothing was sent
   await pool.end();
   operations.close();
   operations.closeAllConnections();

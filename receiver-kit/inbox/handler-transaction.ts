@@ -3,6 +3,9 @@
 // It is begun and ended by the inbox. A statement of a handler that ends it would make what was written before permanent
 // although the event is not handled, and everything after it a commit of its own.
 //
+// NESTED: a transaction that an ORM begins on the client of a handler is a savepoint within the transaction of the event. There
+// is one at a time: two at once would undo each other's writes. What an ORM nests in it are savepoints of its own.
+//
 // TEXT of statements is read in linear time: a pattern for comments that follow each other would take exponential time.
 
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
@@ -64,6 +67,76 @@ export function endedBySql(hint: string): ReceiverError {
     `the transaction of this event was ended by ${hint}; nothing more of this attempt is executed, and the event is handled again`,
   );
 }
+
+export type Boundary = "begin" | "commit" | "rollback";
+
+/** Which end of a transaction a statement is, where it is nothing else and asks for nothing that a savepoint has not. */
+export function boundaryOf(statement: unknown, database: Database): Boundary | undefined {
+  if (typeof statement !== "string") return undefined;
+  const text = fromFirstWord(statement, database);
+  for (const [boundary, pattern] of boundaries) {
+    const [found] = pattern.exec(text) ?? [];
+    if (found !== undefined && fromFirstWord(text.slice(found.length), database) === "") return boundary;
+  }
+  return undefined;
+}
+
+/** The transaction of an event is READ COMMITTED with PostgreSQL, and has the lock of the file with SQLite. */
+const boundaries: readonly (readonly [Boundary, RegExp])[] = [
+  [
+    "begin",
+    /^(?:BEGIN(?:\s+(?:DEFERRED|IMMEDIATE|EXCLUSIVE))?(?:\s+(?:WORK|TRANSACTION))?|START\s+TRANSACTION)\b(?:\s+ISOLATION\s+LEVEL\s+READ\s+COMMITTED\b)?(?:[\s,]+READ\s+WRITE\b)?/i,
+  ],
+  ["commit", /^(?:COMMIT|END)(?:\s+(?:WORK|TRANSACTION))?\b/i],
+  ["rollback", /^(?:ROLLBACK|ABORT)(?:\s+(?:WORK|TRANSACTION))?\b/i],
+];
+
+export class NestedTransaction {
+  readonly #fail: (error: Error) => never;
+  #isOpen = false;
+
+  /** @param fail makes the attempt fail, also where the handler catches the error */
+  constructor(fail: (error: Error) => never) {
+    this.#fail = fail;
+  }
+
+  /**
+   * What is executed instead, one after the other; then call `passed`.
+   *
+   * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL`
+   */
+  statementsOf(boundary: Boundary): readonly string[] {
+    if (boundary === "begin" && this.#isOpen) this.#fail(openAlready());
+    if (boundary !== "begin" && !this.#isOpen) this.#fail(controlRejected(boundary.toUpperCase()));
+    return nestedStatements[boundary];
+  }
+
+  passed(boundary: Boundary): void {
+    this.#isOpen = boundary === "begin";
+  }
+
+  /** @throws {ReceiverError} `QUERY_NOT_AWAITED`: a part of it would be committed with the event */
+  requireEnded(): void {
+    if (!this.#isOpen) return;
+    const message =
+      "a transaction that the handler began within that of its event was still open at the handler's end: await it";
+    throw new ReceiverError("QUERY_NOT_AWAITED", message);
+  }
+}
+
+/** No handler can name it: see `controlKeyword`. */
+const nestedSavepoint = "workspace_tasks_nested";
+const nestedStatements: Readonly<Record<Boundary, readonly string[]>> = {
+  begin: [`SAVEPOINT ${nestedSavepoint}`],
+  commit: [`RELEASE SAVEPOINT ${nestedSavepoint}`],
+  rollback: [`ROLLBACK TO SAVEPOINT ${nestedSavepoint}`, `RELEASE SAVEPOINT ${nestedSavepoint}`],
+};
+
+const openAlready = () =>
+  new ReceiverError(
+    "TRANSACTION_ENDED_BY_SQL",
+    "BEGIN was not executed: another transaction is open on this client; await it before the next one, or nest them as the ORM does, with savepoints",
+  );
 
 /**
  * `target` as a handler may use it: `members` are in place of its own, and what a handler sets or freezes is not set or

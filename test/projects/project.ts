@@ -11,6 +11,7 @@ export interface Project {
     | "runtimes"
     | "bundlers"
     | "frameworks"
+    | "ORMs"
     | "test runners"
     | "package managers"
     | "peers"
@@ -34,8 +35,8 @@ export interface Project {
   readonly serve?: string;
   /** Uses what `serve` serves. Rejects when something is not as expected. */
   readonly uses?: (served: Served) => Promise<void>;
-  /** The variables DATABASE_URL, RABBITMQ_URL and SERVERS. */
-  readonly servers?: true;
+  /** The variables DATABASE_URL, RABBITMQ_URL and SERVERS, or the first of them. */
+  readonly servers?: true | "postgres";
   /** Also a part of what CI runs. */
   readonly quick?: true;
 }

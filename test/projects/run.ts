@@ -117,7 +117,7 @@ async function runRow(row: Project, project: InstalledProject): Promise<string> 
     WORKSPACE_TASKS_SIGNING_SECRET: secretA,
     PORT: String(await freePort()),
     MOCK_PORT: String(await freePort()),
-    ...(row.servers ? await servers.environment() : {}),
+    ...(row.servers ? await servers.environment(row.servers) : {}),
   };
   if (row.run) {
     const { code, output } = await project.run(row.run, commandTimeoutMs, env);

@@ -6,7 +6,7 @@ export class ServersOfRows implements AsyncDisposable {
   #shared: Promise<SharedServers> | undefined;
 
   /** @returns the URLs of a database of the row's own, of the broker, and of what knows both */
-  async environment(): Promise<Readonly<Record<string, string>>> {
+  async environment(wanted: true | "postgres"): Promise<Readonly<Record<string, string>>> {
     this.#shared ??= shareServers();
     const { origin } = await this.#shared;
     const ask = async <T>(path: string): Promise<T> => {
@@ -16,7 +16,7 @@ export class ServersOfRows implements AsyncDisposable {
     };
     const [{ port }, [rabbitmqUrl = ""]] = await Promise.all([
       ask<SharedPostgres>("/postgres"),
-      ask<readonly string[]>("/rabbitmq"),
+      wanted === "postgres" ? [] : ask<readonly string[]>("/rabbitmq"),
     ]);
     const { url } = await new PostgresDatabases(port).database();
     return { DATABASE_URL: url, RABBITMQ_URL: rabbitmqUrl, SERVERS: origin };

@@ -16,6 +16,11 @@ const titles: Readonly<Record<string, string>> = {
   koa: "Koa",
   hono: "Hono",
   nuxt: "Nuxt",
+  "drizzle-orm": "Drizzle",
+  knex: "Knex",
+  kysely: "Kysely",
+  prisma: "Prisma",
+  typeorm: "TypeORM",
   "@nestjs/core": "NestJS",
   "@sveltejs/kit": "SvelteKit",
   "react-router": "React Router",
@@ -36,7 +41,7 @@ export function withVersions(
   const [shown = "", after] = rest.split(end);
   if (before === undefined || after === undefined) throw new Error(`expected ${begin} and ${end}`);
   const lines = new Map(
-    [...shown.matchAll(/^\| ([a-z ]+) \| .*$/gm)].map(([line, part = ""]) => [part, line]),
+    [...shown.matchAll(/^\| ([A-Za-z ]+) \| .*$/gm)].map(([line, part = ""]) => [part, line]),
   );
   for (const [part, rows] of groupBy(results, ({ row }) => row.part)) {
     const isWhole = rows.length === table.filter((row) => row.part === part).length;

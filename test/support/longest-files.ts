@@ -10,6 +10,7 @@ export const longestFiles: readonly string[] = [
   "test/system/browser/playground.test.ts",
   "test/system/sdk/nightly-import.test.ts",
   "test/system/package/examples.test.ts",
+  "test/system/receiver-kit/shutdown.test.ts",
   "test/system/sdk/ensure-endpoint.test.ts",
   "test/integration/receiver-kit/check-receiver.test.ts",
   "test/system/receiver-kit/rabbitmq.test.ts",

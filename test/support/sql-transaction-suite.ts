@@ -110,3 +110,130 @@ export function describeSqlTransactions(name: string, create: () => Promise<Inbo
     });
   });
 }
+
+type Run = (statement: string) => unknown;
+
+/** Transactions that an ORM begins on what a handler has of the driver, where `driverOf` runs statements. */
+export function describeNestedTransactions(
+  name: string,
+  create: () => Promise<InboxFixture>,
+  driverOf: (handle: unknown) => Promise<Run>,
+): void {
+  describe(`${name}: a transaction within that of the event`, () => {
+    const begin = async () => {
+      const fixture = await create();
+      const begun = await beginTransaction(fixture);
+      const { handle } = begun.transaction;
+      const run = await driverOf(handle);
+      return {
+        begun,
+        fixture,
+        write: (text: string) => fixture.effects.write(handle, text),
+        run: async (statement: string) => run(statement),
+        [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+      };
+    };
+    const commits = async (
+      { begun, fixture }: Awaited<ReturnType<typeof begin>>,
+      kept: readonly string[],
+    ) => {
+      expect(await begun.transaction.commit()).toBe("settled");
+      expect(await fixture.effects.kept()).toEqual(kept);
+    };
+
+    it.each([
+      ["BEGIN", "COMMIT"],
+      ["begin;", "commit;"],
+      ["BEGIN TRANSACTION", "END TRANSACTION"],
+      ["/* a */ BEGIN -- b", "COMMIT /*traceparent='00-1'*/;"],
+    ])("%j to %j is kept with the event, and the next one too", async (first, last) => {
+      await using at = await begin();
+      for (const text of ["a", "b"]) {
+        await at.run(first);
+        await at.write(text);
+        await at.run(last);
+      }
+      await commits(at, ["a", "b"]);
+    });
+
+    it("is undone with the event", async () => {
+      await using at = await begin();
+      await at.run("BEGIN");
+      await at.write("undone");
+      await at.run("COMMIT");
+      await at.begun.transaction.rollback();
+      expect(await at.fixture.effects.kept()).toEqual([]);
+    });
+
+    it.each(["ROLLBACK", "rollback transaction;"])("%j undoes it alone", async (rollback) => {
+      await using at = await begin();
+      await at.write("before");
+      for (const text of ["undone", "undone too"]) {
+        await at.run("BEGIN");
+        await at.write(text);
+        await at.run(rollback);
+      }
+      await at.write("after");
+      await commits(at, ["before", "after"]);
+    });
+
+    it("may fail: its error can be caught once it is rolled back", async () => {
+      await using at = await begin();
+      await at.write("before");
+      await at.run("BEGIN");
+      await at.write("undone");
+      await expect(at.run("SELECT * FROM missing")).rejects.toThrow("missing");
+      await at.run("ROLLBACK");
+      await commits(at, ["before"]);
+    });
+
+    it("has savepoints of its own", async () => {
+      await using at = await begin();
+      await at.run("BEGIN");
+      await at.write("outer");
+      await at.run("SAVEPOINT part");
+      await at.write("undone");
+      await at.run("ROLLBACK TO SAVEPOINT part");
+      await at.run("RELEASE SAVEPOINT part");
+      await at.run("COMMIT");
+      await commits(at, ["outer"]);
+    });
+
+    it.each([
+      ["a second one at the same time", ["BEGIN", "BEGIN"], "BEGIN was not executed: another transaction"],
+      ["COMMIT without one", ["COMMIT"], "COMMIT was not executed"],
+      ["ROLLBACK after one", ["BEGIN", "COMMIT", "ROLLBACK"], "ROLLBACK was not executed"],
+      ["a stricter one", ["BEGIN ISOLATION LEVEL SERIALIZABLE"], "BEGIN was not executed"],
+      ["one with other statements in one text", ["BEGIN; SELECT 1; COMMIT"], "BEGIN was not executed"],
+    ])(
+      "is rejected, and the attempt fails although the handler catches it: %s",
+      async (_, texts, message) => {
+        await using at = await begin();
+        for (const text of texts.slice(0, -1)) await at.run(text);
+        await at.write("undone");
+        await expect(at.run(texts.at(-1) ?? "")).rejects.toMatchObject({
+          code: "TRANSACTION_ENDED_BY_SQL",
+          message: expect.stringContaining(message),
+        });
+        await expectUndone(at.fixture, at.begun);
+      },
+    );
+
+    it("that is still open when the handler has ended commits nothing", async () => {
+      await using at = await begin();
+      await at.run("BEGIN");
+      await at.write("undone");
+      await expect(at.begun.transaction.commit()).rejects.toMatchObject({ code: "QUERY_NOT_AWAITED" });
+      await at.begun.transaction.rollback();
+      expect(await at.fixture.effects.kept()).toEqual([]);
+    });
+
+    it("cannot be begun, nor anything else be executed, after the event", async () => {
+      await using at = await begin();
+      await at.run("SELECT 1");
+      await commits(at, []);
+      for (const text of ["BEGIN", "SELECT 1"])
+        await expect(at.run(text)).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    });
+  });
+}

@@ -1,7 +1,7 @@
 // The client of `pg` that a handler gets. The inbox alone releases and ends it, and what a handler sets on it, or on its
 // parsers and listeners, is taken back with the transaction.
 
-import { guarded } from "../handler-transaction.ts";
+import { type Boundary, boundaryOf, guarded, NestedTransaction } from "../handler-transaction.ts";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
 
 /** An object with a query of its own, such as a cursor or a stream. */
@@ -16,6 +16,10 @@ interface HandlerClientOptions {
   readonly client: PostgresClient;
   /** Sees each statement right before it is sent. */
   check(statement: string): void;
+  /** The same for a savepoint of the inbox. */
+  checkOpen(): void;
+  /** What makes the attempt fail, also where the handler catches it. */
+  fail(error: Error): never;
   /** `pg` deprecates a query during another one. */
   series<Result>(task: () => Promise<Result>): Promise<Result>;
   /** Sends a statement that was checked. */
@@ -26,6 +30,8 @@ type Undo = () => void;
 
 export interface HandlerClient {
   readonly guarded: PostgresClient;
+  /** @throws {ReceiverError} `QUERY_NOT_AWAITED` */
+  requireEnded(): void;
   /** Takes back what was set. */
   restore(): void;
 }
@@ -33,6 +39,16 @@ export interface HandlerClient {
 export function createHandlerClient(options: HandlerClientOptions): HandlerClient {
   const { client, check, series } = options;
   const undo: Undo[] = [listenersOf(client)];
+  const nested = new NestedTransaction(options.fail);
+  const pass = async (boundary: Boundary): Promise<PostgresResult> => {
+    options.checkOpen();
+    const statement = nested.statementsOf(boundary).join("; ");
+    const results: PostgresResult | readonly PostgresResult[] = await options.send(statement, () =>
+      client.query(statement),
+    );
+    nested.passed(boundary);
+    return Array.isArray(results) ? results.at(-1) : results;
+  };
   const submit = async (query: Submittable) => {
     try {
       check(query.text ?? "");
@@ -44,6 +60,8 @@ export function createHandlerClient(options: HandlerClientOptions): HandlerClien
   };
   const send = async ([first, ...rest]: readonly unknown[]): Promise<PostgresResult> => {
     const statement = textOf(first);
+    const boundary = boundaryOf(statement, "postgres");
+    if (boundary) return pass(boundary);
     check(statement);
     return options.send(statement, () => Reflect.apply(client.query, client, [unnamed(first), ...rest]));
   };
@@ -67,6 +85,7 @@ export function createHandlerClient(options: HandlerClientOptions): HandlerClien
         return parsing.setTypeParser?.(oid, ...format);
       },
     }),
+    requireEnded: () => nested.requireEnded(),
     restore() {
       for (const each of undo.splice(0).reverse()) each();
     },

@@ -49,11 +49,14 @@ export interface PostgresTransaction {
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
   /**
-   * The client of `pg` that the transaction runs on, as an ORM takes it. What would begin or end a transaction is rejected
-   * as by `query`, and so is every query after the end. `release`, `connect` and `end` do nothing, and a statement with a
-   * `name` is not prepared. What is set on it, such as a type parser or a listener, is taken back at the end.
+   * The client of `pg` that the transaction runs on, as an ORM takes it. A transaction that is begun on it is a savepoint
+   * within that of the event, one at a time; what would end the event's own is rejected as by `query`, and so is every query
+   * after the end. `release`, `connect` and `end` do nothing, and a statement with a `name` is not prepared. What is set on it,
+   * such as a type parser or a listener, is taken back at the end.
+   *
+   * @typeParam Client what the ORM wants, such as `pg.PoolClient`: it is one where the pool is of `pg`
    */
-  client(): Promise<PostgresClient>;
+  client<Client = PostgresClient>(): Promise<Client>;
 }
 
 export interface TransactionOptions {
@@ -67,7 +70,7 @@ export interface TransactionOptions {
 export class Transaction implements HandlerTransaction<PostgresTransaction> {
   readonly handle: PostgresTransaction = {
     query: (statement, values) => this.#query(statement, values),
-    client: () => this.#client(),
+    client: <Client>() => this.#client() as Promise<Client>,
   };
   readonly #database: PostgresDatabase;
   readonly #options: TransactionOptions;
@@ -123,6 +126,8 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
         client: client.client,
         series: this.#series,
         check: (statement) => this.#check(statement, client.client),
+        checkOpen: () => this.#checkOpen(client.client),
+        fail: (error) => this.#fail(error),
         send: async (statement, send) => {
           if (setsRole(statement)) await this.#rememberRole(client);
           return this.#watch(client, statement, send);
@@ -186,10 +191,14 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   }
 
   #check(statement: string, client?: PostgresClient): void {
-    // Afterwards the client belongs to another transaction of the pool.
-    this.#throwIfEnded();
+    this.#checkOpen(client);
     const keyword = controlKeyword(statement, "postgres");
     if (keyword) this.#fail(controlRejected(keyword));
+  }
+
+  #checkOpen(client?: PostgresClient): void {
+    // Afterwards the client belongs to another transaction of the pool.
+    this.#throwIfEnded();
     // The server would execute and commit each statement after the end by itself.
     if (this.#hasBegun && client?.getTransactionStatus?.() === "I") this.#fail(endedBySql(endings));
   }
@@ -213,6 +222,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   async commit(): Promise<InboxSettleOutcome> {
     this.#hasEnded = true;
     if (this.#failure) throw this.#failure;
+    this.#handlerClient?.requireEnded();
     if (this.#opening) return this.#end(await this.#opening);
     const [item, ...others] = this.#options.items;
     if (!item) return "settled";

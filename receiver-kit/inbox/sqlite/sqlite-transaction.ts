@@ -1,6 +1,8 @@
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { endRow, heldLease } from "../core/core.ts";
 import {
+  type Boundary,
+  boundaryOf,
   controlKeyword,
   controlRejected,
   endedBySql,
@@ -8,6 +10,7 @@ import {
   guarded,
   hasSecondStatement,
   leaseLost,
+  NestedTransaction,
   remembering,
   superseded,
   transactionEnded,
@@ -33,10 +36,14 @@ export interface SqliteTransaction {
    */
   query(statement: string, values?: readonly SqliteValue[]): Promise<readonly SqliteRow[]>;
   /**
-   * The driver's own connection, inside the same transaction, which it must not end. Use it before the next `await` on
-   * anything else; its `close` does nothing. It is the connection of all events: what is set on it stays.
+   * The driver's own connection, inside the same transaction, as an ORM takes it. A transaction that is begun on it is a
+   * savepoint within that of the event, one at a time; what would end the event's own is rejected as by `query`. `close` does
+   * nothing. It is the connection of all events: what is set on it stays, and a statement that was prepared on it must not be
+   * used after the event.
+   *
+   * @typeParam Connection that of the driver, such as `Database.Database` of better-sqlite3
    */
-  connection(): Promise<unknown>;
+  connection<Connection = unknown>(): Promise<Connection>;
 }
 
 interface Dependencies {
@@ -97,6 +104,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     failure ??= error;
     throw error;
   };
+  const nested = new NestedTransaction(fail);
   const end = async (turn: Turn): Promise<InboxSettleOutcome> => {
     if (hasMarker) releaseMarker(turn);
     const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
@@ -131,17 +139,19 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
           throw isDamage(error) ? dependencies.explain(error) : error;
         }
       },
-      async connection() {
+      async connection<Connection>() {
         const transaction = await opened();
         const inside = transaction.connection();
         if (!hasMarker) inside.exec(`SAVEPOINT ${marker}`);
         hasMarker = true;
-        return guarded(inside.native as object, { close() {} });
+        const guards = { nested, fail, requireOpen: () => void transaction.connection() };
+        return guardedConnection(inside.native as NativeConnection, guards) as Connection;
       },
     },
     async commit() {
       hasEnded = true;
       if (failure) throw failure;
+      nested.requireEnded();
       const [first, ...others] = items;
       if (!opening && first && others.length === 0) return settle(first);
       // The rows of a batch end together, also without a write of the handler.
@@ -163,8 +173,63 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   };
 }
 
-// Statements on the driver's connection are not seen: COMMIT and then BEGIN would leave a transaction open, but without
-// this savepoint.
+/** What libsql, better-sqlite3 and node:sqlite have in common; `transaction` is missing in node:sqlite. */
+interface NativeConnection {
+  exec(text: string, ...options: unknown[]): unknown;
+  prepare(text: string, ...options: unknown[]): NativeStatement;
+  transaction?(run: unknown): unknown;
+}
+
+interface NativeStatement {
+  run(...values: unknown[]): unknown;
+}
+
+interface Guards {
+  readonly nested: NestedTransaction;
+  /** Makes the attempt fail, also where the handler catches it. */
+  fail(error: Error): never;
+  /** @throws {ReceiverError} when the connection belongs to another event */
+  requireOpen(): void;
+}
+
+function guardedConnection(native: NativeConnection, guards: Guards): NativeConnection {
+  const { nested, fail } = guards;
+  const check = (text: string) => {
+    guards.requireOpen();
+    const keyword = controlKeyword(text, "sqlite");
+    if (keyword) fail(controlRejected(keyword));
+  };
+  const pass = (boundary: Boundary) => {
+    guards.requireOpen();
+    for (const text of nested.statementsOf(boundary)) native.exec(text);
+    nested.passed(boundary);
+  };
+  const connection: NativeConnection = guarded(native, {
+    exec(text: string, ...options: unknown[]) {
+      const boundary = boundaryOf(text, "sqlite");
+      if (boundary) return pass(boundary);
+      check(text);
+      return native.exec(text, ...options);
+    },
+    prepare(text: string, ...options: unknown[]) {
+      const boundary = boundaryOf(text, "sqlite");
+      if (!boundary) check(text);
+      const statement = native.prepare(text, ...options);
+      if (!boundary) return statement;
+      const run = () => {
+        pass(boundary);
+        return { changes: 0, lastInsertRowid: 0 };
+      };
+      return guarded(statement, { run });
+    },
+    ...(native.transaction && { transaction: (run: unknown) => native.transaction?.call(connection, run) }),
+    close() {},
+  });
+  return connection;
+}
+
+// Of a text with several statements on the driver's connection the first one is checked: COMMIT and BEGIN behind it would
+// leave a transaction open, but without this savepoint.
 const marker = "workspace_tasks_transaction";
 
 function releaseMarker(transaction: Turn): void {

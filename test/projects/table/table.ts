@@ -2,6 +2,7 @@
 import type { Project } from "../project.ts";
 import { bundlers } from "./bundlers.ts";
 import { frameworks } from "./frameworks.ts";
+import { orms } from "./orm.ts";
 import { pageFrameworks } from "./page-frameworks.ts";
 import { pages } from "./pages.ts";
 import { peers } from "./peers.ts";
@@ -18,6 +19,7 @@ export const table: readonly Project[] = [
   ...frameworks,
   ...pageFrameworks,
   ...serverless,
+  ...orms,
   ...testRunners,
   ...peers,
   ...types,

