@@ -91,32 +91,65 @@ const nodeFaults: readonly Fault[] = [
   },
 ];
 
-const closeConnections = `[rabbit_networking:close_connection(Pid, "operator") || Pid <- rabbit_networking:connections()]`;
+const by = `<<"operator">>`;
+const closeConnections = `[rabbit_networking:close_connection(Pid, ${by}) || Pid <- rabbit_networking:connections()]`;
+const setPermissions = `rabbit_auth_backend_internal:set_permissions(<<"guest">>, <<"/">>, <<".*">>, <<".*">>, <<".*">>, ${by})`;
+
+/** Breaks something on the cluster by an Erlang expression and repairs it by another, on each node what closes connections. */
+const operatorFault = (name: string, broken: (exchange: string) => string, repaired = "ok"): Fault => ({
+  name: `RabbitMQ: ${name}`,
+  brokenMs: 4_000,
+  async inject({ exchange, servers: { cluster } }) {
+    await cluster.evaluate(0, broken(exchange));
+    for (const node of nodes) await cluster.evaluate(node, closeConnections);
+    return async () => {
+      await cluster.evaluate(0, repaired);
+    };
+  },
+});
+
+/** As `operatorFault`, at a moment when no acknowledged delivery is in a queue: what is deleted with it is lost. */
+const drainedFault = (...args: Parameters<typeof operatorFault>): Fault => {
+  const fault = operatorFault(...args);
+  return {
+    ...fault,
+    async inject(world, random) {
+      const thaws = [0, 1].map((index) => world.freezeProcess("intake", index));
+      await world.drained();
+      const repair = await fault.inject(world, random);
+      for (const thaw of thaws) thaw();
+      return repair;
+    },
+  };
+};
 
 /** What operators do. */
 const operatorFaults: readonly Fault[] = [
-  {
-    name: "RabbitMQ: the exchange of a shard is deleted",
-    brokenMs: 2_000,
-    async inject({ exchange, servers: { cluster } }) {
-      const name = `rabbit_misc:r(<<"/">>, exchange, <<"${exchange}">>)`;
-      await cluster.evaluate(0, `rabbit_exchange:delete(${name}, false, <<"operator">>)`);
-      return async () => {};
-    },
-  },
-  {
-    name: "RabbitMQ: the user's permissions are withdrawn, and its connections closed",
-    brokenMs: 4_000,
-    async inject({ servers: { cluster } }) {
-      const user = `<<"guest">>, <<"/">>`;
-      await cluster.evaluate(0, `rabbit_auth_backend_internal:clear_permissions(${user}, <<"operator">>)`);
-      for (const node of nodes) await cluster.evaluate(node, closeConnections);
-      return async () => {
-        const all = `<<".*">>, <<".*">>, <<".*">>, <<"operator">>`;
-        await cluster.evaluate(0, `rabbit_auth_backend_internal:set_permissions(${user}, ${all})`);
-      };
-    },
-  },
+  operatorFault(
+    "the exchange of a shard is deleted",
+    (exchange) => `rabbit_exchange:delete(rabbit_misc:r(<<"/">>, exchange, <<"${exchange}">>), false, ${by})`,
+  ),
+  operatorFault(
+    "the user's permissions are withdrawn, and its connections closed",
+    () => `rabbit_auth_backend_internal:clear_permissions(<<"guest">>, <<"/">>, ${by})`,
+    setPermissions,
+  ),
+  operatorFault(
+    "the user is deleted and made again",
+    () => `rabbit_auth_backend_internal:delete_user(<<"guest">>, ${by})`,
+    `rabbit_auth_backend_internal:add_user(<<"guest">>, <<"guest">>, ${by}), ${setPermissions}`,
+  ),
+  drainedFault(
+    "a queue is deleted",
+    (exchange) =>
+      `{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${exchange}.p0">>)),
+       rabbit_amqqueue:delete(Queue, false, false, ${by})`,
+  ),
+  drainedFault(
+    "the virtual host is deleted and made again",
+    () => `rabbit_vhost:delete(<<"/">>, ${by})`,
+    `rabbit_vhost:add(<<"/">>, ${by}), ${setPermissions}`,
+  ),
 ];
 
 const processFaults: readonly Fault[] = [

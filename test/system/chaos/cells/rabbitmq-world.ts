@@ -1,5 +1,6 @@
 // Three RabbitMQ nodes, two shards on a PostgreSQL server each, two processes with an intake and two with consumers.
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { Pool } from "pg";
 import { createFreezingProxy, type FreezingProxy } from "../../../support/freezing-proxy.ts";
 import { receiverTables } from "../../../support/killable-receiver.ts";
@@ -124,6 +125,16 @@ export class RabbitmqWorld implements ChaosWorld {
         return Number(index);
       }),
     );
+  }
+
+  /** Resolves once nothing more is handled, for a while: with its intakes frozen its queues are empty. */
+  async drained(): Promise<void> {
+    let before: unknown;
+    for (let handled: unknown = ""; handled !== before; ) {
+      before = handled;
+      await pause(5_000);
+      handled = JSON.stringify(await this.query("SELECT count(*) FROM effects"));
+    }
   }
 
   async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {

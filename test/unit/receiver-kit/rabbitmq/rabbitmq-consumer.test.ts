@@ -105,20 +105,6 @@ describe("rabbitmqConsumer", () => {
     expect(lines.at(-1)).toMatch(/^no longer: queued deliveries cannot be stored/);
   });
 
-  it("sees behind messages that fill its prefetch and cannot be stored", async () => {
-    const { amqp, clock, deliver } = await createFixture(async () => {
-      throw new Error("unknown");
-    });
-    expect(amqp.prefetches).toEqual([256]);
-    for (let n = 0; n < 4; n++) {
-      deliver(n + 1);
-      await turn();
-      await clock.advance(12_000);
-      await turn();
-    }
-    expect(amqp.prefetches.slice(0, 4)).toEqual([256, 1_024, 2_048, 2_048]);
-  });
-
   it("stores what is behind large messages that fill a batch and cannot be stored", async () => {
     const stored: string[] = [];
     const { clock, deliver } = await createFixture(async ({ id }) => {
@@ -219,18 +205,6 @@ describe("rabbitmqConsumer", () => {
     isSilent = false;
     await clock.advance(5_000);
     expect(queues()).toEqual(["p0", "p1", "p2"]);
-  });
-
-  it("rejects start() when the broker rejects its user, and consumes once it does not", async () => {
-    const amqp = new FakeAmqp();
-    amqp.onConnect = async () => {
-      throw new Error("Handshake terminated by server: 403 (ACCESS-REFUSED)");
-    };
-    const { clock, startError } = await createFixture(async () => {}, { amqp });
-    expect(startError).toMatchObject({ code: "BROKER_SETUP_INVALID" });
-    amqp.onConnect = async () => {};
-    await clock.advance(20_000);
-    expect(amqp.latest.consumers).toHaveLength(1);
   });
 
   it("declares a queue that is missing again and again, has one consumer once it is there, and logs few lines", async () => {
