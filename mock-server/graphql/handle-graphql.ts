@@ -89,7 +89,7 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
   return serveWithFaults(context.faults, { ...effects, expireToken }, async () => runOperation(context));
 }
 
-/** Not a promise for a query that is compiled. */
+/** Not a promise when the resolvers return none. */
 function runOperation(context: RequestContext): PlainResponse | Promise<PlainResponse> {
   const { world, router, params, prepared, operation, caller } = context;
   if (!params || !prepared) throw new Error("the request has no document");
@@ -105,16 +105,12 @@ function runOperation(context: RequestContext): PlainResponse | Promise<PlainRes
   const overrides = world.overrides.size > 0 ? takeOverrides(context, operation) : null;
   const respond = (result: ExecutionResult) => toResponse(context, result, "BAD_USER_INPUT");
   if (overrides) return runOverridden(context, operation, overrides).then(respond);
-  const contextValue = { world, caller };
-  const body = operation.compiled()?.(contextValue, params.variables) ?? null;
-  if (body !== null)
-    return { status: 200, headers: headersOf[context.mediaType ?? "application/json"], body };
   const result = execute({
     schema: routerSchema(router),
     document: prepared.document,
     operationName: params.operationName ?? null,
     variableValues: params.variables ?? null,
-    contextValue,
+    contextValue: { world, caller },
   });
   return result instanceof Promise ? result.then(respond) : respond(result);
 }

@@ -18,7 +18,6 @@ import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../../settin
 import type { Router } from "../../state/router.ts";
 import { routerSchema } from "../schema/router-schema.ts";
 import { collectFields } from "./collect-fields.ts";
-import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
 
@@ -38,8 +37,6 @@ export interface PreparedOperation {
   readonly name: string | null;
   /** Names of the top-level fields, fragments followed, duplicates removed. */
   readonly fields: readonly string[];
-  /** Compiled when it is first called. */
-  compiled(): CompiledQuery | null;
 }
 
 export interface DocumentCache {
@@ -71,7 +68,7 @@ function prepareDocument(router: Router, query: string): PreparedDocument {
   const find = (name: string | null): PreparedOperation | null => {
     const cached = operations.get(name);
     if (cached !== undefined) return cached;
-    const operation = document && errors.length === 0 ? findOperation(router, document, name) : null;
+    const operation = document && errors.length === 0 ? findOperation(document, name) : null;
     // Names that the document does not have are not cached: clients can send any number of them.
     if (operation) operations.set(name, operation);
     return operation;
@@ -126,27 +123,14 @@ function withCode(error: GraphQLError, code: string): GraphQLError {
   });
 }
 
-function findOperation(
-  router: Router,
-  document: DocumentNode,
-  name: string | null,
-): PreparedOperation | null {
+function findOperation(document: DocumentNode, name: string | null): PreparedOperation | null {
   const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   const matching = (operations as OperationDefinitionNode[]).filter(
     (operation) => name === null || operation.name?.value === name,
   );
   const [node] = matching;
   if (!node || matching.length > 1) return null;
-  let compiled: CompiledQuery | null | undefined;
-  return {
-    node,
-    name: node.name?.value ?? null,
-    fields: topLevelFields(document, node),
-    compiled() {
-      if (compiled === undefined) compiled = compileQuery(routerSchema(router), document, node);
-      return compiled;
-    },
-  };
+  return { node, name: node.name?.value ?? null, fields: topLevelFields(document, node) };
 }
 
 function topLevelFields(document: DocumentNode, { selectionSet }: OperationDefinitionNode): string[] {
