@@ -3,6 +3,7 @@ import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
 import { countScheduled, isUnfinished } from "../../rules/deliveries/delivery-record.ts";
 import { dueAttemptOf } from "../../rules/deliveries/delivery-scheduler.ts";
+import { deliveriesOfEvent, eventsOfSubject } from "../../rules/deliveries/retention.ts";
 import { found } from "../../rules/service-error.ts";
 import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
@@ -31,7 +32,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
   return {
     listDeliveries(query = {}) {
       const world = worlds.current;
-      return listPage(world.state.deliveries.values(), query, {
+      return listPage(candidates(world, query), query, {
         positionOf: ({ id }) => id,
         matches: createDeliveryFilter(world, query),
         view: (delivery) => viewDeliverySummary(world, delivery),
@@ -39,7 +40,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
     },
     countDeliveries({ bars, ...filter } = {}) {
       const world = worlds.current;
-      const items = [...world.state.deliveries.values()]
+      const items = [...candidates(world, filter)]
         .filter(createDeliveryFilter(world, filter))
         .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
       return countByTime(items, deliveryOutcomes, { ...filter, bars });
@@ -53,7 +54,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
     replayDeliveries({ limit = 1_000, rejected = true, ...filter } = {}) {
       const world = worlds.current;
       const matches = createDeliveryFilter(world, { ...filter, rejected });
-      const newest = [...world.state.deliveries.values()].filter(matches).toReversed().slice(0, limit);
+      const newest = [...candidates(world, filter)].filter(matches).toReversed().slice(0, limit);
       const ready = newest.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
       for (const { id } of ready) void replayDelivery(world, id);
       return { started: ready.length, skipped: newest.length - ready.length };
@@ -64,6 +65,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
       const expectation = {
         noun: "delivery",
         items: () => world.state.deliveries.values(),
+        candidates: () => candidates(world, filter),
         itemOf: ({ deliveryId }: NumberedActivity) => world.state.deliveries.get(String(deliveryId)),
         differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
         describe: describeDelivery,
@@ -72,6 +74,12 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
   };
+}
+
+/** Those that a filter may match: of one subject they are found without a look at all others. */
+function candidates(world: World, { subject }: DeliveryFilter): Iterable<DeliveryRecord> {
+  if (subject === undefined) return world.state.deliveries.values();
+  return eventsOfSubject(world, subject).flatMap(({ id }) => deliveriesOfEvent(world, id));
 }
 
 /** With a misspelt event a wait fails without its cause, and `times: 0` never does. */

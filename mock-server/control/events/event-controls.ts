@@ -1,6 +1,7 @@
 import { isKnownEventName } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
 import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
+import { deliveriesOfEvent } from "../../rules/deliveries/retention.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent, listCatalog } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
@@ -11,7 +12,6 @@ import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { viewDeliverySummary } from "../deliveries/delivery-controls.ts";
-import type { DeliverySummary } from "../deliveries/delivery-routes.ts";
 import type { eventRoutes } from "./event-routes.ts";
 
 export function createEventControls(worlds: WorldHolder): ControlsOf<typeof eventRoutes> {
@@ -57,14 +57,10 @@ type EventView = ReturnType<typeof viewEvents>[number];
 
 /** Events with their deliveries. */
 export function viewEvents(world: World, events: readonly EventRecord[]) {
-  const deliveries = new Map<string, DeliverySummary[]>(events.map(({ id }) => [id, []]));
-  for (const delivery of world.state.deliveries.values()) {
-    deliveries.get(delivery.eventId)?.push(viewDeliverySummary(world, delivery));
-  }
   return events.map(({ id, name, occurredAtMs }) => ({
     eventId: id,
     name,
     occurredAt: isoTime(occurredAtMs),
-    deliveries: deliveries.get(id) ?? [],
+    deliveries: deliveriesOfEvent(world, id).map((delivery) => viewDeliverySummary(world, delivery)),
   }));
 }

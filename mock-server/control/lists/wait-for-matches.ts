@@ -13,6 +13,8 @@ export interface Expectation<Item> {
   readonly noun: string;
   /** Those that exist now, oldest first. */
   items(): Iterable<Item>;
+  /** Those of them that may match, where an index knows. Default: all. */
+  candidates?(): Iterable<Item>;
   /** The item that an activity is about. */
   itemOf(activity: NumberedActivity): Item | undefined;
   /** Why an item does not match, a sentence for each difference; empty when it does. */
@@ -31,9 +33,12 @@ export async function waitForMatches<Item>(
   { count = 1, times }: ExpectedNumber,
   limits: WaitLimits,
 ): Promise<readonly Item[]> {
-  const find = () => [...expectation.items()].filter((item) => expectation.differences(item).length === 0);
+  const find = () => {
+    const candidates = expectation.candidates?.() ?? expectation.items();
+    return [...candidates].filter((item) => expectation.differences(item).length === 0);
+  };
   // All are read once at the start; then those that something has happened to, and all again when they may be enough.
-  const matching = new Set<Item>(find());
+  let matching = new Set<Item>(find());
   const poll = (activities: readonly NumberedActivity[]) => {
     for (const activity of activities) {
       const item = expectation.itemOf(activity);
@@ -42,12 +47,9 @@ export async function waitForMatches<Item>(
       else matching.delete(item);
     }
     if (matching.size < (times ?? count)) return undefined;
-    const all = find();
-    if (all.length >= (times ?? count)) return all;
-    // Some are no longer kept.
-    matching.clear();
-    for (const item of all) matching.add(item);
-    return undefined;
+    // Some may no longer be kept.
+    if (activities.length > 0) matching = new Set(find());
+    return matching.size < (times ?? count) ? undefined : [...matching];
   };
   const result = await waitFor(world, poll, limits);
   if (result && (times === undefined || result.length === times)) return result;

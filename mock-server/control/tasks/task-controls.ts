@@ -1,4 +1,5 @@
 import type { CustomerError } from "@workspace-tasks/events/fields";
+import { eventsOfSubject } from "../../rules/deliveries/retention.ts";
 import { badInput, found, notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, stageEndMs, stagesAhead } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
@@ -114,8 +115,7 @@ function addGeneratedClient(world: World, workspaceId: string): string {
 }
 
 function viewTask(world: World, task: TaskRecord): routes.TaskDetail {
-  const events = [...world.state.events.values()].filter(({ subject }) => subject === task.id);
-  const views = viewEvents(world, events);
+  const views = viewEvents(world, eventsOfSubject(world, task.id));
   return {
     ...viewTaskSummary(world, task),
     rejectedDeliveries: views.flatMap(({ deliveries }) => deliveries).filter(({ rejected }) => rejected)

@@ -8,18 +8,41 @@ import { emitDelivery, isUnfinished } from "./delivery-record.ts";
 /** Memory of a delivery, or of an attempt, without its bodies: an estimate. */
 const recordBytes = 1_000;
 
-/** Estimated memory of all deliveries, how many each event has, and those of each endpoint in order of creation. */
+/** Estimated memory of all deliveries, those of each event and of each endpoint, and the events of each subject, in order of creation. */
 const usage = worldCache((world) => {
-  const deliveriesOf = new Map<string, number>();
-  const byEndpoint = new Map<string, Set<DeliveryRecord>>();
-  let bytes = 0;
+  const used = {
+    bytes: 0,
+    byEvent: new Map<string, Set<DeliveryRecord>>(),
+    byEndpoint: new Map<string, Set<DeliveryRecord>>(),
+    bySubject: new Map<string, Set<EventRecord>>(),
+  };
   for (const delivery of world.state.deliveries.values()) {
-    bytes += bytesOf(world, delivery);
-    deliveriesOf.set(delivery.eventId, (deliveriesOf.get(delivery.eventId) ?? 0) + 1);
-    getOrCreate(byEndpoint, delivery.endpointId, () => new Set()).add(delivery);
+    used.bytes += bytesOf(world, delivery);
+    addTo(used.byEndpoint, delivery.endpointId, delivery);
+    addTo(used.byEvent, delivery.eventId, delivery);
   }
-  return { bytes, deliveriesOf, byEndpoint };
+  for (const event of world.state.events.values()) addTo(used.bySubject, event.subject, event);
+  return used;
 });
+
+function addTo<Item>(groups: Map<string, Set<Item>>, key: string, item: Item): void {
+  getOrCreate(groups, key, () => new Set()).add(item);
+}
+
+function removeFrom<Item>(groups: Map<string, Set<Item>>, key: string, item: Item): void {
+  const group = groups.get(key);
+  group?.delete(item);
+  if (group?.size === 0) groups.delete(key);
+}
+
+export const deliveriesOfEvent = (world: World, eventId: string): readonly DeliveryRecord[] => [
+  ...(usage(world).byEvent.get(eventId) ?? []),
+];
+
+/** What has happened to a task, for example. */
+export const eventsOfSubject = (world: World, subject: string): readonly EventRecord[] => [
+  ...(usage(world).bySubject.get(subject) ?? []),
+];
 
 function bytesOf(world: World, delivery: DeliveryRecord): number {
   const body = world.state.events.get(delivery.eventId)?.body ?? "";
@@ -36,14 +59,14 @@ const bytesOfAttempt = ({ requestBody, responseBody }: Bodies, body: string) =>
 type Bodies = Pick<AttemptRecord, "requestBody" | "responseBody">;
 
 /** Counts a delivery that has just been created. */
-export function countDelivery(world: World, delivery: DeliveryRecord, { id, body }: EventRecord): void {
+export function countDelivery(world: World, delivery: DeliveryRecord, event: EventRecord): void {
   const used = usage(world);
-  const endpoint = getOrCreate(used.byEndpoint, delivery.endpointId, () => new Set());
   // The first one has counted itself.
-  if (endpoint.has(delivery)) return;
-  endpoint.add(delivery);
-  used.bytes += recordBytes + body.length;
-  used.deliveriesOf.set(id, (used.deliveriesOf.get(id) ?? 0) + 1);
+  if (used.byEndpoint.get(delivery.endpointId)?.has(delivery)) return;
+  addTo(used.byEndpoint, delivery.endpointId, delivery);
+  addTo(used.byEvent, event.id, delivery);
+  addTo(used.bySubject, event.subject, event);
+  used.bytes += recordBytes + event.body.length;
 }
 
 /** Counts an attempt before it is recorded. */
@@ -69,9 +92,10 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
     const delivery = nextToDiscard(used.byEndpoint);
     if (!delivery) break;
     used.bytes -= bytesOf(world, delivery);
-    used.byEndpoint.get(delivery.endpointId)?.delete(delivery);
+    removeFrom(used.byEndpoint, delivery.endpointId, delivery);
+    removeFrom(used.byEvent, delivery.eventId, delivery);
     deliveries.delete(delivery.id);
-    discardEventAfterLast(world, used, delivery);
+    if (!used.byEvent.has(delivery.eventId)) discardEvent(world, delivery.eventId);
     if (!isUnfinished(delivery)) continue;
     delivery.status = "cancelled";
     discarded.push(delivery);
@@ -83,9 +107,8 @@ export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
 
 function nextToDiscard(byEndpoint: Map<string, Set<DeliveryRecord>>): DeliveryRecord | undefined {
   let largest: Set<DeliveryRecord> | undefined;
-  for (const [endpointId, deliveries] of byEndpoint) {
-    if (deliveries.size === 0) byEndpoint.delete(endpointId);
-    else if (deliveries.size > (largest?.size ?? 0)) largest = deliveries;
+  for (const deliveries of byEndpoint.values()) {
+    if (deliveries.size > (largest?.size ?? 0)) largest = deliveries;
   }
   let oldest: DeliveryRecord | undefined;
   let searched = 0;
@@ -97,16 +120,9 @@ function nextToDiscard(byEndpoint: Map<string, Set<DeliveryRecord>>): DeliveryRe
   return oldest;
 }
 
-function discardEventAfterLast(
-  world: World,
-  { deliveriesOf }: ReturnType<typeof usage>,
-  { eventId }: DeliveryRecord,
-): void {
-  const left = (deliveriesOf.get(eventId) ?? 0) - 1;
-  if (left > 0) {
-    deliveriesOf.set(eventId, left);
-  } else {
-    deliveriesOf.delete(eventId);
-    world.state.events.delete(eventId);
-  }
+function discardEvent(world: World, eventId: string): void {
+  const event = world.state.events.get(eventId);
+  if (!event) return;
+  removeFrom(usage(world).bySubject, event.subject, event);
+  world.state.events.delete(eventId);
 }

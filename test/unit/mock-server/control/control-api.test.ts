@@ -39,6 +39,36 @@ describe("tasks", () => {
   });
 });
 
+describe("deliveries of a subject", () => {
+  it("are those that a look at all deliveries finds, also after old ones were discarded and a restore", async ({
+    mock,
+    api,
+  }) => {
+    await mock.control.changeSettings({ bounds: { deliveriesMax: 7 } });
+    await api.createEndpoint({ url: receiverUrl });
+    await api.createEndpoint({ url: failingUrl });
+    const ids = await startTasks(api, 5);
+    const check = async () => {
+      const { data } = await api.listDeliveries();
+      expect(data).toHaveLength(7);
+      const found = await Promise.all(ids.map((subject) => api.listDeliveries({ subject })));
+      expect(found.map((page) => page.data)).toEqual(
+        ids.map((id) => data.filter(({ subject }) => subject === id)),
+      );
+      const tasks = await Promise.all(ids.map((id) => api.getTask(id)));
+      expect(tasks.map(({ events }) => events.flatMap(({ deliveries }) => deliveries))).toEqual(
+        found.map((page) => page.data),
+      );
+      expect(tasks[0]?.events).toEqual([]);
+    };
+    await check();
+    const snapshot = await api.getSnapshot();
+    await api.reset();
+    await api.restoreSnapshot(snapshot);
+    await check();
+  });
+});
+
 describe("GET /tasks/{id}", () => {
   const stages = [
     { type: "reading", durationMs: 2_000 },
