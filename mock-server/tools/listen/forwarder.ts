@@ -155,7 +155,10 @@ interface Answer {
 function send(to: URL, headers: readonly string[], body: Uint8Array, clock: Clock): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request: open } = to.protocol === "https:" ? https : http;
-    const outgoing = open(to, { method: "POST", headers: headers as string[], agent: false });
+    // Names below localhost are this machine (RFC 6761), also where the resolver does not know them.
+    const hostname = to.hostname.endsWith(".localhost") ? "localhost" : to.hostname.replace(/^\[|\]$/g, "");
+    const options = { method: "POST", headers: headers as string[], agent: false as const, hostname };
+    const outgoing = open(to, options);
     const cancel = clock.schedule(forwardTimeoutMs, () =>
       outgoing.destroy(new Error(`no response within ${forwardTimeoutMs / 1_000} s`)),
     );

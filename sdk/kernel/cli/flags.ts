@@ -132,56 +132,38 @@ export function parseFlags<Table extends FlagTable>(
   table: Table,
 ): ParsedArguments<Table> {
   const names = Object.keys(table);
-  const typed = new Map(names.map((name) => [flagName(name), name]));
-  const options = Object.fromEntries(
-    names.map((name) => [
-      flagName(name).slice(2),
-      { type: table[name]?.placeholder === undefined ? "boolean" : "string" } as const,
-    ]),
-  );
-  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
-  const given = new Map<string, string[]>();
-  const positionals: string[] = [];
-  const rest: string[] = [];
-  let isTerminated = false;
-  for (const token of tokens) {
-    if (token.kind === "option-terminator") isTerminated = true;
-    else if (token.kind === "positional") (isTerminated ? rest : positionals).push(token.value);
-    else {
-      const name = typed.get(token.rawName);
-      if (name === undefined) throw unknownFlag(token.rawName, [...typed.keys()]);
-      given.set(name, [...(given.get(name) ?? []), valueOfToken(token, table[name]?.placeholder, typed)]);
-    }
-  }
-  const flags = names.map((name) => [name, table[name]?.parse(flagName(name), given.get(name) ?? [])]);
-  return { flags: Object.fromEntries(flags) as FlagValues<Table>, positionals, rest };
+  const { values, positionals, tokens } = parse(argv, table);
+  const end = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? argv.length;
+  const before = tokens.filter(({ kind, index }) => kind === "positional" && index < end).length;
+  const flags = names.map((name) => {
+    const typed = flagName(name);
+    return [name, table[name]?.parse(typed, (values[typed.slice(2)] ?? []).map(String))];
+  });
+  return {
+    flags: Object.fromEntries(flags) as FlagValues<Table>,
+    positionals: positionals.slice(0, before),
+    rest: positionals.slice(before),
+  };
 }
 
-interface OptionToken {
-  readonly rawName: string;
-  readonly value: string | undefined;
-  readonly inlineValue: boolean | undefined;
-}
-
-function valueOfToken(
-  { rawName, value, inlineValue }: OptionToken,
-  placeholder: string | undefined,
-  known: ReadonlyMap<string, unknown>,
-): string {
-  if (placeholder === undefined) {
-    if (value !== undefined) throw new UsageError(`${rawName}: expected no value; write ${rawName} alone`);
-    return "";
+function parse(argv: readonly string[], table: FlagTable) {
+  const options = Object.entries(table).map(([name, { placeholder }]) => {
+    const type: "boolean" | "string" = placeholder === undefined ? "boolean" : "string";
+    return [flagName(name).slice(2), { type, multiple: true as const }] as const;
+  });
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: Object.fromEntries(options),
+      allowPositionals: true,
+      tokens: true,
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!code?.startsWith("ERR_PARSE_ARGS_")) throw error;
+    if (code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") throw new UsageError(message);
+    const unknown = /'(-[^']*)'/.exec(message)?.[1] ?? "";
+    const hint = didYouMean(unknown, Object.keys(table).map(flagName));
+    throw new UsageError(`unknown flag ${unknown}${hint}`);
   }
-  if (value === undefined)
-    throw new UsageError(`${rawName}: expected a value; write ${rawName} ${placeholder}`);
-  if (!inlineValue && known.has(value)) {
-    throw new UsageError(
-      `${rawName}: expected a value, got the flag ${value}; write ${rawName} ${placeholder}`,
-    );
-  }
-  return value;
-}
-
-function unknownFlag(rawName: string, known: readonly string[]): UsageError {
-  return new UsageError(`unknown flag ${rawName}${didYouMean(rawName, known)}`);
 }

@@ -37,16 +37,23 @@ import {
 import { withoutSecrets as shownUrl } from "../compare/parse-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
 
-const address = (about: string) =>
+const address = (about: string, complete = (given: string) => given) =>
   flag("<url>", about, {
-    parse: (value) => (/^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : undefined),
+    parse(given) {
+      const text = complete(given);
+      return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+    },
     expected: "an http or https URL",
     show: shownUrl,
   });
 
+/** `3000/webhooks` and `localhost:3000` are of this machine. */
+const ofThisMachine = (given: string) =>
+  given.includes("://") ? given : `http://${given.replace(/^:?(?=\d{1,5}(?:\/|$))/, "localhost:")}`;
+
 const flags = {
   url: address("public address of a tunnel that leads to the port of this command"),
-  forwardTo: address("where the deliveries go, such as http://localhost:3000/webhooks"),
+  forwardTo: address("where the deliveries go, such as http://localhost:3000/webhooks", ofThisMachine),
   port: wholeNumber("port of this machine that the tunnel leads to; 0 takes any", {
     min: 0,
     max: 65_535,

@@ -187,7 +187,7 @@ describe("mock", () => {
       "--deliver-only: loopback sends nothing to hooks.example of --deliver-to; omit one of them",
     ],
     [["--stat", "x"], "unknown flag --stat; did you mean --state?"],
-    [["--seed"], "--seed: expected a value; write --seed <n>"],
+    [["--seed"], "Option '--seed <value>' argument missing"],
     [["exce"], 'expected flags, or exec as the first argument, got "exce"; did you mean exec?'],
   ])("mock rejects %j", async (argv, sentence) => {
     const err = `workspace-tasks mock: ${sentence}\nTry workspace-tasks mock --help\n`;
