@@ -3,6 +3,7 @@
 
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
+import type { LookupFunction } from "node:net";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import type { WebhookRejectedError } from "@workspace-tasks/receiver-kit";
@@ -95,17 +96,20 @@ async function forward(
     ageSeconds: Math.max(0, Math.round(clock.now() / 1_000 - timestamp)),
   };
   const took = () => Math.round(clock.monotonic() - startedMs);
+  // The service has closed the connection, or this command ends.
+  const gone = new AbortController();
+  const { signal } = gone;
+  response.once("close", () => gone.abort());
   try {
     const { status, headers, body } = await send(
-      forwardTo,
-      headersFor(request, forwardTo, webhook),
-      webhook.body,
+      { to: forwardTo, headers: headersFor(request, forwardTo, webhook), body: webhook.body, signal },
       clock,
     );
     onForwarded({ ...delivery, status, error: null, durationMs: took() });
     if (!response.destroyed) response.writeHead(status, headers).end(body);
   } catch (error) {
-    onForwarded({ ...delivery, status: null, error: reasonOf(error), durationMs: took() });
+    const reason = signal.aborted ? "the service closed the connection" : reasonOf(error);
+    onForwarded({ ...delivery, status: null, error: reason, durationMs: took() });
     if (!response.destroyed) response.writeHead(502).end();
   }
 }
@@ -151,14 +155,19 @@ interface Answer {
   readonly body: Buffer;
 }
 
+interface Outgoing {
+  readonly to: URL;
+  readonly headers: readonly string[];
+  readonly body: Uint8Array;
+  readonly signal: AbortSignal;
+}
+
 /** The response of the receiver with the start of its body. Rejects without one in time. */
-function send(to: URL, headers: readonly string[], body: Uint8Array, clock: Clock): Promise<Answer> {
+function send({ to, headers, body, signal }: Outgoing, clock: Clock): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request: open } = to.protocol === "https:" ? https : http;
-    // Names below localhost are this machine (RFC 6761), also where the resolver does not know them.
-    const hostname = to.hostname.endsWith(".localhost") ? "localhost" : to.hostname.replace(/^\[|\]$/g, "");
-    const options = { method: "POST", headers: headers as string[], agent: false as const, hostname };
-    const outgoing = open(to, options);
+    const options = { method: "POST", headers: headers as string[], agent: false as const, signal };
+    const outgoing = open(to, isLocalhost(to) ? { ...options, lookup: lookUpLocalhost } : options);
     const cancel = clock.schedule(forwardTimeoutMs, () =>
       outgoing.destroy(new Error(`no response within ${forwardTimeoutMs / 1_000} s`)),
     );
@@ -190,6 +199,19 @@ function send(to: URL, headers: readonly string[], body: Uint8Array, clock: Cloc
     outgoing.end(body);
   });
 }
+
+/** Names below it too are this machine (RFC 6761), also where the resolver does not know them. */
+const isLocalhost = ({ hostname }: URL) => /^(?:.+\.)?localhost$/.test(hostname);
+
+/** A receiver listens on one of the two, whichever the resolver prefers. */
+const lookUpLocalhost: LookupFunction = (_host, { all }, done) => {
+  const addresses = [
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ];
+  if (all) done(null, addresses);
+  else done(null, "127.0.0.1", 4);
+};
 
 function answerHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
   const kept = ["content-type", "retry-after"].flatMap((name) => {

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
@@ -305,6 +307,36 @@ describe("workspace-tasks listen", () => {
       await expect.poll(() => running.written()).toMatch(/ECONNREFUSED: Nothing listens/);
       running.stop();
       expect((await running.result()).code).toBe(0);
+    }));
+
+  it("ends within seconds while a receiver does not respond, and reaches one on ::1 by localhost", () =>
+    withFolder(async (folder) => {
+      const app = createServer();
+      const arrived = once(app, "request");
+      app.listen(0, "::1");
+      await once(app, "listening");
+      const port = await freePort();
+      const { port: appPort } = app.address() as AddressInfo;
+      const running = startCommand(
+        runListenCommand,
+        [
+          ...["--url", `http://127.0.0.1:${port}/hooks`, "--port", String(port)],
+          ...["--forward-to", `app.localhost:${appPort}/webhooks`],
+        ],
+        { env: listenEnv(folder) },
+      );
+      await running.firstOutput();
+      await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+      const [request] = await arrived;
+      expect(request.headers.host).toBe(`app.localhost:${appPort}`);
+      running.stop();
+      const { code, out } = await running.result();
+      expect([code, out]).toEqual([
+        0,
+        expect.stringMatching(/delivery --- task\.running .* closed the connection/),
+      ]);
+      app.closeAllConnections();
+      app.close();
     }));
 
   it("expects both addresses, and no loop", async () => {

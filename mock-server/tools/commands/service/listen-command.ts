@@ -230,7 +230,7 @@ async function startServer(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const closeGraceMs = 5_000;
+const closeGraceMs = 2_000;
 
 /** Deliveries that are being forwarded have a moment to end. */
 async function stopServer(server: Server): Promise<void> {
@@ -240,6 +240,8 @@ async function stopServer(server: Server): Promise<void> {
   const cancel = systemClock.schedule(closeGraceMs, () => server.closeAllConnections());
   await closed;
   cancel();
+  // What was cut off is reported in the next turn.
+  await new Promise<void>((resolve) => systemClock.schedule(0, resolve));
 }
 
 function readyText(
