@@ -65,9 +65,10 @@ export async function changedDocuments(
   const known = documents.split(" ");
   const changed: string[] = [];
   for (const artifact of artifacts) {
-    const settled = await run.call(() => keyOf(run, artifact));
-    if (!settled.ok) throw run.clientError(settled.error, externalId, artifact.externalId);
-    if (!known.includes(settled.value)) changed.push(artifact.externalId);
+    const key = await keyOf(run, artifact).catch((error: unknown) => {
+      throw isWorkspaceTasksError(error) ? run.clientError(error, externalId, artifact.externalId) : error;
+    });
+    if (!known.includes(key)) changed.push(artifact.externalId);
   }
   return changed;
 }
