@@ -83,6 +83,7 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
   const ledger = createInboxLedger({
     attemptsMax: options.attemptsMax ?? 3,
     keyOrder: options.keyOrder ?? "latest",
+    batches: options.batches,
     badEvent: options.badEvent,
   });
   const sent = new Map(events.map(({ id }) => [id, createSending()]));
@@ -233,8 +234,7 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       const stored = [store.fingerprint(), deliveries, left, ledger.fingerprint()];
       return JSON.stringify([processes.sort(), ...stored]);
     },
-    violation: () =>
-      ledger.violation ?? (isSettled() ? ledger.finalViolation(events, options.batches) : undefined),
+    violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
   };
 }
 
