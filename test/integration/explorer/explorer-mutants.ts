@@ -62,13 +62,13 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   },
   {
     name: "batch-of-lost-lease",
-    bug: "a batch is committed although the lease of one of its events was lost",
+    bug: "a batch is committed although its leases were lost",
     scope: "batch-pause",
     violates: ["I4", "I3"],
     patches: [
       {
         find: 'if (!leases.every((lease) => lease !== undefined)) return "lost";',
-        replace: 'if (!leases.some((lease) => lease !== undefined)) return "lost";',
+        replace: 'if (items.length === 1 && leases[0] === undefined) return "lost";',
       },
     ],
   },
