@@ -59,7 +59,10 @@ export const scopes: readonly ScopeDefinition[] = [
   { name: "batch-fails", inbox: { ...batch, budgets: { handlerFailures: 1, lostCalls: 1 } } },
   { name: "batch-crash", inbox: { ...batch, budgets: { crashes: 1 } } },
   { name: "batch-of-states", inbox: { ...batch, batches: "states", budgets: { crashes: 1 } } },
-  { name: "batch-pause", inbox: { ...batch, events: [running, ofOtherTask], workers: 2, budgets: { pauses: 1 } } },
+  {
+    name: "batch-pause",
+    inbox: { ...batch, events: [running, ofOtherTask], workers: 2, budgets: { pauses: 1 } },
+  },
   { name: "bad-event-and-crash", inbox: { ...badInBatch, attemptsMax: 3, budgets: { crashes: 1 } } },
   { name: "retries", inbox: retries },
   { name: "crash", inbox: crash },
