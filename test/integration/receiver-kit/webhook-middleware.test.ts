@@ -81,7 +81,7 @@ describe("verifyWebhook", () => {
       timestamp: nowSeconds,
       body: delivery.body,
       secretIndex: 0,
-      event,
+      event: { ...event, additional: {} },
       problem: undefined,
     });
   });

@@ -37,7 +37,7 @@ describe("workspace-tasks", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(listed).toEqual([
       ...["mock", "trigger", "logs", "clock", "resend", "reset", "snapshot"],
-      ...["compare", "check-receiver"],
+      ...["listen", "endpoints", "tasks", "compare", "check-receiver"],
     ]);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });

@@ -81,6 +81,9 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
       FROM ${schema}.deliveries AS delivery JOIN ${schema}.ordering_keys USING (source, order_key)
       WHERE webhook_id LIKE '${name}_%'`);
   await fill("waiting", waiting);
+  await direct.query(`
+    INSERT INTO ${schema}.deliveries (source, webhook_id, channel, signed_at, received_at, outcome)
+    VALUES ('default', 'unreadable', 'webhook', 5, 6, 'quarantined')`);
   return {
     ...{ direct, fill },
     /** The plan of a claim, as its session has it. */
@@ -108,7 +111,7 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
           inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 1_000 }).commit(),
         ),
       );
-      await inbox.list({ states: ["quarantined"] });
+      expect(await inbox.list({ states: ["quarantined"] })).toHaveLength(1);
       return Object.fromEntries(
         Object.entries(blocks).map(([kind, count]) => [kind, Math.round(count / batch)]),
       );
