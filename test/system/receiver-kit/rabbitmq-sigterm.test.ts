@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundledProgram } from "../../support/bundled-program.ts";
+import { atDepth } from "../../support/depth.ts";
 import { createFreezingProxy, type FreezingProxy } from "../../support/freezing-proxy.ts";
 import { RabbitmqCluster } from "../../support/rabbitmq.ts";
 import { RunningProgram } from "../../support/running-program.ts";
@@ -63,7 +64,13 @@ describeWithRabbitmq("on SIGTERM a process with intake and consumer ends within 
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it.each(Object.keys(faults))(
+  const quick = [
+    "a queue is missing",
+    "the network is silent",
+    "the inbox hangs",
+    "RabbitMQ is short of memory",
+  ];
+  it.each(atDepth(quick, Object.keys(faults)))(
     "while %s",
     async (name) => {
       vhosts += 1;
