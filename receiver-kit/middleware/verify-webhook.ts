@@ -15,7 +15,10 @@ import { setReceived, type WebhookMiddleware } from "./received-webhook.ts";
 
 export interface VerifyWebhookOptions extends VerifierOptions {
   readonly limits?: RequestLimitOptions | undefined;
-  /** Called for every rejected request. What it throws is ignored. Default: mounting mistakes emit a process warning. */
+  /**
+   * Called for every rejected request. What it throws is ignored. Default: a body that was read before, and a response
+   * that other code has sent, emit one process warning each.
+   */
   readonly onRejected?: DeliverySink["onRejected"];
 }
 
@@ -80,12 +83,10 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
   };
 }
 
-/** A listener that emits one process warning for a body that was read before: every delivery would be rejected. */
+/** A listener that emits one process warning for each mistake of the program by which every delivery would be rejected or lost. */
 function createMountingWarning(): (rejection: WebhookRejectedError) => void {
-  let warned = false;
-  return (rejection) => {
-    if (warned || rejection.code !== "BODY_CONSUMED") return;
-    warned = true;
-    process.emitWarning(rejection.message, { code: "WORKSPACE_TASKS_BODY_CONSUMED" });
+  const unwarned = new Set(["BODY_CONSUMED", "RESPONSE_FAILED"]);
+  return ({ code, message }) => {
+    if (unwarned.delete(code)) process.emitWarning(message, { code: `WORKSPACE_TASKS_${code}` });
   };
 }

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { isReceiverError, type ReceiverErrorCode } from "@workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { listen } from "../../../support/listen.ts";
 import { createReceiverFixture, type ReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
@@ -159,6 +159,23 @@ describe("a response that is not the receiver's alone", () => {
     }, delivery(fixture));
     await expect.poll(() => rejected).toEqual(["RESPONSE_FAILED"]);
     expect(passed).toEqual([]);
+  });
+
+  it("is a process warning, once, where verifyWebhook has no onRejected", async () => {
+    await using fixture = createReceiverFixture();
+    const warned: unknown[] = [];
+    using _spy = vi.spyOn(process, "emitWarning").mockImplementation((...given) => void warned.push(given));
+    const verify = verifyWebhook({ secrets: [secretA], clock: fixture.clock });
+    for (let count = 0; count < 2; count++)
+      await exchange((request, response) => {
+        verify(request, response, () => {});
+        response.end("ok");
+      }, delivery(fixture));
+    const warning = [
+      expect.stringMatching(/^the sender got 200/),
+      { code: "WORKSPACE_TASKS_RESPONSE_FAILED" },
+    ];
+    await expect.poll(() => warned).toEqual([warning]);
   });
 
   it.each(["writeHead", "end"] as const)(
