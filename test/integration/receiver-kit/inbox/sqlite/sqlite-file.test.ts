@@ -261,7 +261,7 @@ describe("a damaged SQLite file", () => {
     await inbox.close();
   });
 
-  it("gets few checkpoints while another process reads it, and is whole in the end", async () => {
+  it("gets few checkpoints while another process reads it, is short again afterwards, and whole in the end", async () => {
     await using file = await temporaryFile();
     const opener = await loadSqliteDriver();
     let checkpoints = 0;
@@ -279,10 +279,15 @@ describe("a damaged SQLite file", () => {
       await inbox.insert(runningAt(`task-${n}`, 1, { body: Buffer.alloc(300_000) }));
     expect(checkpoints).toBeGreaterThan(5);
     expect(checkpoints).toBeLessThan(25);
+    const wal = `${file.path}-wal`;
+    expect(statSync(wal).size).toBeGreaterThan(24_000_000);
     reader.exec("COMMIT");
     reader.close();
+    for (let n = 81; n <= 90; n++)
+      await inbox.insert(runningAt(`task-${n}`, 1, { body: Buffer.alloc(300_000) }));
+    expect(statSync(wal).size).toBeLessThan(9_000_000);
     await inbox.close();
-    expect(await rowsIn(file.path)).toBe(80);
+    expect(await rowsIn(file.path)).toBe(90);
   });
 
   it("of which rows are missing in an index is found at opening, however large it is", async () => {
