@@ -64,12 +64,7 @@ describeWithRabbitmq("on SIGTERM a process with intake and consumer ends within 
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  const quick = [
-    "a queue is missing",
-    "the network is silent",
-    "the inbox hangs",
-    "RabbitMQ is short of memory",
-  ];
+  const quick = ["a queue is missing", "the inbox hangs"];
   it.each(atDepth(quick, Object.keys(faults)))(
     "while %s",
     async (name) => {

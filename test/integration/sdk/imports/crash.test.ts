@@ -20,7 +20,7 @@ async function sum(ends: AsyncGenerator<StoryEnd>) {
 const selected = [
   ["a process halts", 1, false],
   ["two processes halt, one after the other", 97, false],
-  ["two processes halt, and the journal has lost 0 to 8 entries", 97, true],
+  ["two processes halt, and the journal has lost 0 to 8 entries", 293, true],
   ["a process halts, and the journal has lost 0 to 8 entries", 13, true],
   ["documents change after a process halts, and the journal has lost 0 to 8 entries", 13, true],
   ["others start or close the newest job, and the process halts", 67, true],
