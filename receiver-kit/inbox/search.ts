@@ -18,7 +18,7 @@ export interface SearchedPart {
 
 /** What a storage answers at once. */
 export interface SearchedStorage {
-  /** How many rows a step reads. */
+  /** How many rows a step reads at most. */
   readonly stepRows: number;
   range(): Promise<{ readonly first: number; readonly last: number }>;
   /** The first row with this number or a higher one. */
@@ -81,13 +81,15 @@ async function* walk(
   lookedBefore: number,
 ): AsyncGenerator<InboxSearchStep, number> {
   let looked = lookedBefore;
+  // Most searches for a few rows find them among the first that they read.
+  let stepRows = Math.min(storage.stepRows, 4 * rowsMax);
   for (let belowSeq = part.belowSeq; belowSeq > part.fromSeq; ) {
-    let fromSeq = Math.max(part.fromSeq, belowSeq - storage.stepRows);
+    let fromSeq = Math.max(part.fromSeq, belowSeq - stepRows);
     let count = belowSeq - fromSeq;
     if (part.isUnhandled) {
-      const step = await storage.unhandledBelow(belowSeq, storage.stepRows);
+      const step = await storage.unhandledBelow(belowSeq, stepRows);
       if (!step) break;
-      const isLast = step.count < storage.stepRows;
+      const isLast = step.count < stepRows;
       fromSeq = isLast ? part.fromSeq : Math.max(part.fromSeq, step.fromSeq);
       count = step.count;
     }
@@ -97,6 +99,7 @@ async function* walk(
     looked += lastSeq === undefined ? count : Math.min(count, belowSeq - lastSeq);
     yield { rows, looked };
     belowSeq = lastSeq ?? fromSeq;
+    stepRows = Math.min(storage.stepRows, 4 * stepRows);
   }
   return looked;
 }

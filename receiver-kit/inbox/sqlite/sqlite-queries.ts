@@ -101,8 +101,9 @@ function searchedBy(
       return count > 0 ? { fromSeq: Number(row?.["first"]), count } : undefined;
     },
     async waiting(rowsMax) {
-      const found = await rows(waitingSeqs, rowsMax + 1);
-      return found.length > rowsMax ? undefined : found.map(({ seq }) => Number(seq));
+      const [counted] = await rows(countWaiting, rowsMax + 1);
+      if (Number(counted?.["count"]) > rowsMax) return undefined;
+      return (await rows(waitingSeqs)).map(({ seq }) => Number(seq));
     },
     async find({ belowSeq, fromSeq, isUnhandled }, search, rowsMax, seqs) {
       const { states, source = null, events, keyText = null, errorText = null, bodyText } = search;
@@ -256,7 +257,8 @@ const unhandledBelow = `
       SELECT * FROM (${unhandledSeqs} AND outcome = 'dead' ORDER BY seq DESC LIMIT ?2)
       UNION ALL SELECT * FROM (${unhandledSeqs} AND outcome = 'quarantined' ORDER BY seq DESC LIMIT ?2))
     ORDER BY seq DESC LIMIT ?2)`;
-const waitingSeqs = `SELECT seq FROM (SELECT seq FROM ${queue} LIMIT ?1) AS waiting ORDER BY seq DESC`;
+const countWaiting = `SELECT count(*) AS count FROM (SELECT 1 FROM ${queue} LIMIT ?1)`;
+const waitingSeqs = `SELECT seq FROM ${queue} ORDER BY seq DESC`;
 const receiptFrom = `
   SELECT seq, received_at AS receivedAtMs FROM ${deliveries} WHERE seq >= ?1 ORDER BY seq LIMIT 1`;
 const getRow = `

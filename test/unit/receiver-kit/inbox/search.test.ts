@@ -43,8 +43,14 @@ function createStorage({ waiting = 0, deadEach = rows } = {}) {
 describe("a search of 5,000,000 rows", () => {
   it("reads all of them in steps where nothing narrows it", async () => {
     const { looked, steps, parts } = await createStorage().search({ keyText: "absent" });
-    expect({ looked, steps }).toEqual({ looked: rows, steps: rows / stepRows });
+    expect({ looked, steps }).toEqual({ looked: rows, steps: rows / stepRows + 1 });
     expect(parts.every(({ fromSeq, belowSeq }) => belowSeq - fromSeq <= stepRows)).toBe(true);
+  });
+
+  it("reads few rows first where few are asked for, and more where they are not found", async () => {
+    const { parts } = await createStorage().search({ keyText: "absent", stepRows: 50 });
+    const lengths = parts.map(({ fromSeq, belowSeq }) => belowSeq - fromSeq);
+    expect(lengths.slice(0, 5)).toEqual([200, 800, 3_200, 5_000, 5_000]);
   });
 
   it("reads the rows of a time, a minute more on each side, and what died later", async () => {
@@ -71,11 +77,11 @@ describe("a search of 5,000,000 rows", () => {
 
   it("reads all rows where too many wait", async () => {
     const { steps } = await createStorage({ waiting: stepRows + 1 }).search({ states: ["pending"] });
-    expect(steps).toBe(rows / stepRows);
+    expect(steps).toBe(rows / stepRows + 1);
   });
 
   it("reads millions of dead rows in steps of the index", async () => {
     const { looked, steps } = await createStorage({ deadEach: 2 }).search({ states: ["dead"] });
-    expect({ looked, steps }).toEqual({ looked: rows / 2, steps: rows / 2 / stepRows });
+    expect({ looked, steps }).toEqual({ looked: rows / 2, steps: rows / 2 / stepRows + 1 });
   });
 });
