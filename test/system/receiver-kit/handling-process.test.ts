@@ -80,5 +80,6 @@ describe("a process with nothing but a started receiver", () => {
       await program.said(/handled msg_later/);
       await expectAliveUntilClosed(program);
     },
+    outageMs + 60_000,
   );
 });
