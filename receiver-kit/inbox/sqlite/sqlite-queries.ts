@@ -103,7 +103,9 @@ function searchedBy(
     async waiting(rowsMax) {
       const [counted] = await rows(countWaiting, rowsMax + 1);
       if (Number(counted?.["count"]) > rowsMax) return undefined;
-      return (await rows(waitingSeqs)).map(({ seq }) => Number(seq));
+      // Sorted here: SQLite would sort the whole queue before a limit.
+      const found = await rows(waitingSeqs, rowsMax);
+      return found.map(({ waiting }) => Number(waiting)).sort((a, b) => b - a);
     },
     async find({ belowSeq, fromSeq, isUnhandled }, search, rowsMax, seqs) {
       const { states, source = null, events, keyText = null, errorText = null, bodyText } = search;
@@ -258,7 +260,7 @@ const unhandledBelow = `
       UNION ALL SELECT * FROM (${unhandledSeqs} AND outcome = 'quarantined' ORDER BY seq DESC LIMIT ?2))
     ORDER BY seq DESC LIMIT ?2)`;
 const countWaiting = `SELECT count(*) AS count FROM (SELECT 1 FROM ${queue} LIMIT ?1)`;
-const waitingSeqs = `SELECT seq FROM ${queue} ORDER BY seq DESC`;
+const waitingSeqs = `SELECT seq AS waiting FROM ${queue} LIMIT ?1`;
 const receiptFrom = `
   SELECT seq, received_at AS receivedAtMs FROM ${deliveries} WHERE seq >= ?1 ORDER BY seq LIMIT 1`;
 const getRow = `
