@@ -73,7 +73,8 @@ export class RunningAttempts<Transaction> {
 
   remove(attempt: RunningAttempt<Transaction>): void {
     this.#setSlot(attempt, false);
-    this.#attempts.splice(this.#attempts.indexOf(attempt), 1);
+    const at = this.#attempts.indexOf(attempt);
+    if (at >= 0) this.#attempts.splice(at, 1);
     if (this.#attempts.length === 0) this.#onEnded?.();
   }
 

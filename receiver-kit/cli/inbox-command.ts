@@ -7,7 +7,7 @@ import { replayRow } from "../maintenance/replay.ts";
 import { changeRows, endOfId, findRows, type RowFilter } from "../maintenance/row-filter.ts";
 import { backup, restore } from "./backup-commands.ts";
 import { createSummary, renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
-import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
+import { inboxCommand, type Output, position, sourceFlag } from "./inbox-subcommand.ts";
 import { filterFlags, filterNames, toFilter } from "./row-flags.ts";
 
 const list = inboxCommand({
@@ -134,72 +134,97 @@ function changeCommand({ name, about, done, states: usual, flags: own, change }:
         );
     },
     async use(inbox, { flags, positionals }, io) {
-      const { source, yes, dryRun } = flags;
       const changeOne = async (row: InboxRowReference) => {
         const { state } = (name === "replay" && !flags.again && (await inbox.get(row))) || {};
         return state === "done" || state === "stale"
           ? "not-again: it was handled, --again repeats it"
           : change(inbox, row);
       };
-      if (positionals.length > 0) {
-        const value: (InboxRowReference & { readonly outcome: string })[] = [];
-        for (const id of positionals) {
-          const row = await resolveId(inbox, source, id);
-          value.push({
-            ...row,
-            outcome: dryRun ? ((await inbox.get(row))?.state ?? "not-found") : await changeOne(row),
-          });
-        }
-        return {
-          text: () => value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""),
-          value,
-          exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
-        };
-      }
+      if (positionals.length > 0) return changeByIds(inbox, positionals, flags, changeOne);
       const filter = { states: usual, ...definedOf(toFilter(flags, systemClock.now())) };
-      const summary = createSummary();
-      for await (const { rows } of findRows(inbox, filter, { source })) {
-        if (io.stop.aborted) throw new CommandError("stopped: nothing was changed", 1);
-        summary.add(rows);
-      }
-      const { count, newestSeq } = summary;
-      for (const note of timesOf(filter)) cli.writeNotice(io, name, note);
-      if (count === 0 || dryRun) {
-        return {
-          text: (layout) =>
-            count === 0
-              ? `no row of source ${source} matches\n`
-              : `${renderRows(summary.newest, layout)}${summary.text(layout.nowMs)}\nnothing was changed: --dry-run\n`,
-          value: { count, ...(dryRun ? { rows: summary.newest } : { counts: {}, unchanged: [] }) },
-        };
-      }
-      if (!yes) {
-        cli.write(io, `${summary.text(systemClock.now())}\n`, io.stderr);
-        if (!io.ask)
-          throw new UsageError("expected a terminal to ask at; write --yes to agree, or --dry-run");
-        const answer = await io.ask(`${name === "replay" ? "Replay" : "Discard"} ${rowsText(count)}? [y/N] `);
-        if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was changed", 1);
-      }
-      // Those that were counted: what is stored meanwhile is newer.
-      const steps = findRows(inbox, filter, { source, beforeSeq: newestSeq + 1 });
-      const { counts, unchanged } = await changeRows(steps, changeOne, io.stop);
-      const changed = counts[done] ?? 0;
-      const rest = Object.entries(counts).filter(([outcome]) => outcome !== done);
-      const isStopped = io.stop.aborted && Object.values(counts).reduce((sum, each) => sum + each, 0) < count;
-      return {
-        text: () =>
-          [
-            `${done} ${changed} of ${rowsText(count)}`,
-            ...rest.map(([outcome, number]) => `${outcome} ${number}`),
-            ...unchanged.map(({ id, outcome }) => `${id}  ${outcome}`),
-            ...(isStopped ? ["stopped: the same command continues"] : []),
-            "",
-          ].join("\n"),
-        value: { count, counts, unchanged },
-        exitCode: unchanged.length > 0 || isStopped ? 1 : 0,
-      };
+      return changeByFilter(inbox, filter, { ...flags, name, done, changeOne }, io);
     },
   });
+}
+
+type ChangeOne = (row: InboxRowReference) => Promise<string>;
+
+interface ChangeOptions {
+  readonly source: string;
+  readonly dryRun: boolean;
+}
+
+async function changeByIds(
+  inbox: InboxStore,
+  ids: readonly string[],
+  { source, dryRun }: ChangeOptions,
+  changeOne: ChangeOne,
+): Promise<Output> {
+  const value: (InboxRowReference & { readonly outcome: string })[] = [];
+  for (const id of ids) {
+    const row = await resolveId(inbox, source, id);
+    const outcome = dryRun ? ((await inbox.get(row))?.state ?? "not-found") : await changeOne(row);
+    value.push({ ...row, outcome });
+  }
+  return {
+    text: () => value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join(""),
+    value,
+    exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
+  };
+}
+
+interface BulkChange extends ChangeOptions, Pick<Change, "name" | "done"> {
+  readonly yes: boolean;
+  readonly changeOne: ChangeOne;
+}
+
+/** Counts the rows, asks, and changes those that were counted. */
+async function changeByFilter(
+  inbox: InboxStore,
+  filter: RowFilter,
+  { name, done, source, yes, dryRun, changeOne }: BulkChange,
+  io: cli.CommandIo,
+): Promise<Output> {
+  const summary = createSummary();
+  for await (const { rows } of findRows(inbox, filter, { source })) {
+    if (io.stop.aborted) throw new CommandError("stopped: nothing was changed", 1);
+    summary.add(rows);
+  }
+  const { count, newestSeq } = summary;
+  for (const note of timesOf(filter)) cli.writeNotice(io, name, note);
+  if (count === 0 || dryRun) {
+    return {
+      text: (layout) =>
+        count === 0
+          ? `no row of source ${source} matches\n`
+          : `${renderRows(summary.newest, layout)}${summary.text(layout.nowMs)}\nnothing was changed: --dry-run\n`,
+      value: { count, ...(dryRun ? { rows: summary.newest } : { counts: {}, unchanged: [] }) },
+    };
+  }
+  if (!yes) {
+    cli.write(io, `${summary.text(systemClock.now())}\n`, io.stderr);
+    if (!io.ask) throw new UsageError("expected a terminal to ask at; write --yes to agree, or --dry-run");
+    const answer = await io.ask(`${name === "replay" ? "Replay" : "Discard"} ${rowsText(count)}? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was changed", 1);
+  }
+  // What is stored meanwhile is newer.
+  const steps = findRows(inbox, filter, { source, beforeSeq: newestSeq + 1 });
+  const { counts, unchanged } = await changeRows(steps, changeOne, io.stop);
+  const changed = counts[done] ?? 0;
+  const rest = Object.entries(counts).filter(([outcome]) => outcome !== done);
+  const isStopped = io.stop.aborted && Object.values(counts).reduce((sum, each) => sum + each, 0) < count;
+  return {
+    text: () =>
+      [
+        `${done} ${changed} of ${rowsText(count)}`,
+        ...rest.map(([outcome, number]) => `${outcome} ${number}`),
+        ...unchanged.map(({ id, outcome }) => `${id}  ${outcome}`),
+        ...(isStopped ? ["stopped: the same command continues"] : []),
+        "",
+      ].join("\n"),
+    value: { count, counts, unchanged },
+    exitCode: unchanged.length > 0 || isStopped ? 1 : 0,
+  };
 }
 
 const rowsText = (count: number) => `${count} row${count === 1 ? "" : "s"}`;

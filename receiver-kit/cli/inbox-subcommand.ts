@@ -24,7 +24,7 @@ const storeFlags = {
 };
 
 /** What a command prints: `value` with --json. */
-interface Output {
+export interface Output {
   readonly text: (layout: ReportLayout) => string;
   readonly value: unknown;
   readonly exitCode?: number;

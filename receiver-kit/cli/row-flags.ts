@@ -40,21 +40,15 @@ export function toFilter(flags: FlagValues<typeof filterFlags>, nowMs: number): 
   for (const [name, value] of Object.entries({ task, client, error }))
     if (value === "" || value?.includes("\0"))
       throw new UsageError(`--${name}: expected a text, got ${JSON.stringify(value)}`);
-  const [sinceMs, untilMs] = [flags.since, flags.until].map((given) => given && readTime(given, nowMs));
-  if (typeof sinceMs === "number" && sinceMs > nowMs)
+  const timeOf = (given: string | undefined) => (given === undefined ? undefined : readTime(given, nowMs));
+  const sinceMs = timeOf(flags.since);
+  const untilMs = timeOf(flags.until);
+  if (sinceMs !== undefined && sinceMs > nowMs)
     throw new UsageError(`--since: expected a time that has passed, got ${new Date(sinceMs).toISOString()}`);
-  if (typeof sinceMs === "number" && typeof untilMs === "number" && untilMs <= sinceMs)
+  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
     throw new UsageError("--until: expected a later time than --since");
   const events = event.length > 0 ? event : undefined;
-  return {
-    states,
-    events,
-    task,
-    client,
-    error,
-    sinceMs: sinceMs || undefined,
-    untilMs: untilMs || undefined,
-  } as RowFilter;
+  return { states, events, task, client, error, sinceMs, untilMs };
 }
 
 const unitMs: Readonly<Record<string, number>> = {

@@ -205,7 +205,7 @@ export interface InboxMaintenanceStore {
 export interface InboxSearch {
   readonly states?: readonly InboxRowState[] | undefined;
   readonly source?: string | undefined;
-  /** Names of events; `*` stands for any text. */
+  /** Names of events; `*` stands for any text, as in `task.*`. */
   readonly events?: readonly string[] | undefined;
   /** Part of the key, case-sensitive as the other texts. */
   readonly keyText?: string | undefined;

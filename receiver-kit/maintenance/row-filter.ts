@@ -6,47 +6,31 @@ import { namedClient, readJson } from "../event/parse-delivery.ts";
 import type {
   InboxOperatorStore,
   InboxRowReference,
-  InboxRowState,
   InboxRowSummary,
+  InboxSearch,
+  InboxSearchStep,
 } from "../inbox/inbox.ts";
 
-export interface RowFilter {
-  /** Default: rows in any state. */
-  readonly states?: readonly InboxRowState[] | undefined;
-  /** Names of events; `*` stands for any text, as in `task.*`. */
-  readonly events?: readonly string[] | undefined;
+export interface RowFilter extends Pick<InboxSearch, "states" | "events" | "sinceMs" | "untilMs"> {
   /** Id of a task, or `…` and its end; the rows of its stages too. */
   readonly task?: string | undefined;
   /** `clientId` of the body, or `…` and its end. A row whose body was removed is not found. */
   readonly client?: string | undefined;
   /** Part of the last error, case-sensitive; a line break counts as a space. */
   readonly error?: string | undefined;
-  /** Unix milliseconds: rows of this time or later. The time of a dead row is when it died, of others when it was received. */
-  readonly sinceMs?: number | undefined;
-  /** Unix milliseconds: rows of an earlier time. */
-  readonly untilMs?: number | undefined;
-}
-
-export interface FoundRows {
-  readonly rows: readonly InboxRowSummary[];
-  /** How many rows were looked at, at most, by the steps so far. */
-  readonly looked: number;
 }
 
 /** Newest first, in steps. */
 export async function* findRows(
   inbox: InboxOperatorStore,
   filter: RowFilter,
-  place: {
-    readonly source?: string | undefined;
-    readonly beforeSeq?: number | undefined;
-    readonly stepRows?: number;
-  },
-): AsyncGenerator<FoundRows> {
-  const { states, events, task, client, error: errorText, sinceMs, untilMs } = filter;
+  place: Pick<InboxSearch, "source" | "beforeSeq" | "stepRows">,
+): AsyncGenerator<InboxSearchStep> {
+  const { task, client, error: errorText, ...shared } = filter;
   const search = {
     ...place,
-    ...{ states, events, errorText, sinceMs, untilMs },
+    ...shared,
+    errorText,
     keyText: task === undefined ? undefined : keyTextOf(task),
     bodyText: client === undefined ? undefined : plainPart(client),
   };
@@ -115,7 +99,7 @@ export interface ChangedRows {
 
 /** Changes rows, some of them at once; memory for a step of them is all it takes. Ends early when `signal` aborts. */
 export async function changeRows(
-  steps: AsyncIterable<FoundRows>,
+  steps: AsyncIterable<InboxSearchStep>,
   change: (row: InboxRowReference) => Promise<string>,
   signal?: AbortSignal,
 ): Promise<ChangedRows> {

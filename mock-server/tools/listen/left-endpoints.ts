@@ -90,9 +90,12 @@ export async function removeLeft(
   async function isSettled(path: string): Promise<boolean> {
     const found = await stat(path).catch(() => null);
     if (found === null || privacyOf(found) === "foreign") return false;
-    const record = parseRecord(await readFile(path, "utf8"));
+    const value = jsonOrUndefined(await readFile(path, "utf8"));
     // Cut short, so its run was killed before it created anything.
-    if (record === null) return true;
+    if (value === undefined) return true;
+    const record = toRecord(value);
+    // Of another version, which may know of an endpoint.
+    if (record === null) return false;
     if (record.baseUrl !== owner.baseUrl || record.workspaceId !== owner.workspaceId) return false;
     const removed = await removeMarked(record.mark, endpoints, { signal });
     for (const url of removed) onRemoved(url);
@@ -117,10 +120,7 @@ export async function removeMarked(
   return marked.map(({ url }) => url);
 }
 
-function parseRecord(
-  text: string,
-): (Owner & { readonly mark: string; readonly recordedAtMs: number }) | null {
-  const value = jsonOrUndefined(text);
+function toRecord(value: unknown): (Owner & { readonly mark: string; readonly recordedAtMs: number }) | null {
   if (!isPlainObject(value)) return null;
   const { baseUrl, workspaceId, mark, recordedAtMs } = value;
   if (typeof baseUrl !== "string" || typeof workspaceId !== "string") return null;
