@@ -271,8 +271,9 @@ describe("workspace-tasks listen", () => {
       // What the receiver says is what the service hears.
       const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
       await expect.poll(() => running.written()).toContain(`delivery 500 task.running`);
-      const failed = (await mock.control.listDeliveries({ subject: taskId })).data[0];
-      expect(failed?.lastStatus).toBe(500);
+      await expect
+        .poll(async () => (await mock.control.listDeliveries({ subject: taskId })).data[0]?.lastStatus)
+        .toBe(500);
       // A stranger who found the address.
       const forged = await fetch(`http://127.0.0.1:${port}/hooks`, { method: "POST", body: "{}" });
       expect(forged.status).toBe(400);
