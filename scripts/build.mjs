@@ -1,5 +1,5 @@
 // Builds every package into its dist/: types with the compiler, code and declarations with the bundler, the inspector's
-// page with Vite; nothing when it was built from the same sources before.
+// page with Vite, descriptions for other languages; nothing when it was built from the same sources before.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -20,6 +20,8 @@ if (!isBuilt()) {
       "mock-server/inspector/page/vite.config.ts",
     ),
   ]);
+  const { writeDescriptions } = await import("./write-descriptions.ts");
+  writeDescriptions();
   setBuilt();
 }
 

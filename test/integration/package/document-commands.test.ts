@@ -73,8 +73,8 @@ describe("commands in the documents", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
     const known = [
       (line: string) => /^(?:npx )?workspace-tasks(?:-inbox)? /.test(line),
-      (line: string) =>
-        /^npm (?:install|ci|start|test)\b|^npx (?:ts-jest|playwright) |^curl |^export [A-Z_]+=/.test(line),
+      (line: string) => /^npm (?:install|ci|start|test)\b|^curl |^(?:export )?[A-Z_]+=/.test(line),
+      (line: string) => /^(?:mkdir -p \S+ && )?npx (?:ts-jest|playwright|quicktype) /.test(line),
       (line: string) => line.startsWith("rabbitmq-plugins enable "),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
       (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),

@@ -1,6 +1,9 @@
-// The declarations of the packages, in each supported version of TypeScript and beside those of the ecosystem.
+// The declarations of the packages, in each supported version of TypeScript and beside those of the ecosystem, and the types
+// that other languages make of the schemas.
 import { packages } from "../../../scripts/packages.ts";
-import { type Project, program } from "../project.ts";
+import { knownEventNames } from "../../../sdk/events/catalog.ts";
+import { exampleEvent } from "../../../sdk/events/example-event.ts";
+import { installedBy, type Project, program, shellLinesOf, shownBy } from "../project.ts";
 
 interface Setting {
   readonly file: string;
@@ -78,4 +81,40 @@ export const types: readonly Project[] = [
   beside("vitest", ["vitest@4", "@workspace-tasks/mock-server"]),
   beside("vitest", ["vitest", "@workspace-tasks/mock-server"]),
   beside("@types/aws-lambda", ["@types/aws-lambda", "@workspace-tasks/receiver-kit"]),
+  otherLanguages(),
 ];
+
+/** What the page makes of the schemas; Python reads each event with it, and none that it does not know. */
+function otherLanguages(): Project {
+  const page = "docs/recipes/other-languages.md";
+  const heading = "Types of the events";
+  const made = shellLinesOf(page, heading).filter((line) => !line.startsWith("npm install "));
+  const check = `
+for line in open("examples.txt", "rb"):
+    event = read_event(line)
+    print(type(event).__name__, getattr(event, "taskId", None))
+print(read_event(b'{"event": "task.paused"}'), read_event(b'{"event": "task.running", "id": 1}'))
+`;
+  const examples = knownEventNames.map((name) => JSON.stringify(exampleEvent(name)));
+  const printed = [
+    ...["TaskRunning", "TaskCompleted", "TaskFailed", "SubtaskCompleted", "SubtaskFailed"].map(
+      (type) => `${type} ${String(exampleEvent("task.running")["taskId"])}`,
+    ),
+    "DocumentsSynced None",
+    "None None",
+    "public class TaskCompleted {",
+    "public partial class TaskCompleted",
+  ];
+  return {
+    part: "types",
+    of: "quicktype",
+    how: "Pydantic, C# and Java",
+    install: installedBy(page, heading),
+    files: {
+      "check.py": shownBy(page, "def read_event", heading) + check,
+      "examples.txt": `${examples.join("\n")}\n`,
+    },
+    run: `(${[...made, "python3 check.py", "grep -ho 'public.* class TaskCompleted.*' events/*.java Events.cs"].join(" && ")})`,
+    prints: new RegExp(printed.map((line) => `^\\s*${line}$`).join("[^]*"), "m"),
+  };
+}
