@@ -6,7 +6,7 @@ import { projectFiles } from "./project-files.ts";
 
 const builtFrom = join(root, ".tmp/built-from");
 const inputs =
-  /^(sdk|mock-server|receiver-kit)\b|^scripts\/(build|packages|write)|^(package|package-lock|tsconfig)\.json$|^schema\.graphql$/;
+  /^(sdk|mock-server|receiver-kit|docs\/generate|test\/bench\/results)\b|^scripts\/(build|packages|write)|^(package|package-lock|tsconfig)\.json$|^schema\.graphql$/;
 
 /** Whether each dist/ was built from the sources as they are. */
 export function isBuilt(): boolean {
@@ -14,7 +14,11 @@ export function isBuilt(): boolean {
   const files = packages.flatMap(({ folder, entries }) =>
     entries.flatMap(({ out }) => [`${folder}/dist/${out}.js`, `${folder}/dist/${out}.d.ts`]),
   );
-  const others = ["sdk/events/dist/asyncapi.json", "mock-server/dist/inspector/index.html"];
+  const others = [
+    "sdk/events/dist/asyncapi.json",
+    "mock-server/dist/inspector/index.html",
+    "docs/reference/commands.md",
+  ];
   return [...files, ...others].every((file) => existsSync(join(root, file)));
 }
 

@@ -21,7 +21,7 @@ if (!isBuilt()) {
     ),
   ]);
   const { writeDescriptions } = await import("./write-descriptions.ts");
-  writeDescriptions();
+  await writeDescriptions();
   setBuilt();
 }
 

@@ -1,7 +1,8 @@
 // Makes a folder of what is published of each package: its manifest with the entry points of the build, its build, its
 // documents. `npm pack` reads these folders and not the sources, so that no tarball depends on what else lies there.
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { readWhole } from "./included.ts";
 import { type Manifest, type Package, type PackageEntry, packages, root } from "./packages.ts";
 
 /** `https://github.com/<owner>/<name>`: a release names it, and links of the README go there. */
@@ -25,8 +26,9 @@ function stagePackage({ folder, manifest, name, entries }: Package, target: stri
   for (const file of ["LICENSE", "CHANGELOG.md", ...documents]) copy(join(root, file), join(to, file));
   copy(join(from, "README.md"), join(to, "README.md"));
   for (const file of ["README.md", "CHANGELOG.md", ...documents].filter((name) => name.endsWith(".md"))) {
-    const text = readFileSync(join(to, file), "utf8");
-    writeFileSync(join(to, file), linked(text, file === "README.md" ? folder : dirname(file), documents));
+    const isReadme = file === "README.md";
+    const text = readWhole(join(isReadme ? from : root, file));
+    writeFileSync(join(to, file), linked(text, isReadme ? folder : dirname(file), documents));
   }
   writeFileSync(
     join(to, "package.json"),

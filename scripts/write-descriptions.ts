@@ -1,7 +1,9 @@
-// What packages say to programs in other languages: the JSON Schema of each event, the deliveries as AsyncAPI, and the mock's
-// control API as OpenAPI. Written from the same sources as the code of the packages, into their dist/.
+// What packages say about themselves, from the sources of their code: in their dist/ the JSON Schema of each event, the
+// deliveries as AsyncAPI and the mock's control API as OpenAPI; in docs/reference the tables that documents include.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { referenceFolder } from "../docs/.vitepress/pages.ts";
+import { writeReferencePages } from "../docs/generate/reference-pages.ts";
 import { contract } from "../mock-server/control/contract.ts";
 import { createOpenapiDocument } from "../mock-server/control/openapi.ts";
 import { createAsyncapiDocument } from "../sdk/events/asyncapi.ts";
@@ -9,7 +11,8 @@ import { knownEventNames } from "../sdk/events/catalog.ts";
 import { payloadJsonSchema } from "../sdk/events/payload-schema.ts";
 import { root } from "./packages.ts";
 
-export function writeDescriptions(): void {
+export async function writeDescriptions(): Promise<void> {
+  await writeReferencePages(join(root, referenceFolder));
   const documents = {
     ...Object.fromEntries(
       knownEventNames.map((name) => [`sdk/events/dist/schemas/${name}.json`, payloadJsonSchema(name)]),

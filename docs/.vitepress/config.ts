@@ -22,6 +22,9 @@ const playground = { text: "Playground", link: "/playground/", target: "_self" }
 const sideBarWithoutScript = `<style>.VPSidebar.VPSidebar { position: static; width: auto; max-width: none; opacity: 1;
 visibility: visible; transform: none; box-shadow: none }</style>`;
 
+/** With tables of many columns, or the help of commands at its 80 columns. */
+const widePages = ["docs/cli.md", "docs/mock-control-api.md", "docs/mock-limits.md", "docs/benchmarks.md"];
+
 export default defineConfig({
   title: "workspace-tasks",
   description:
@@ -53,10 +56,30 @@ export default defineConfig({
       drawDiagrams(md);
     },
   },
-  transformPageData: ({ filePath }) =>
-    filePath.startsWith(`${referenceFolder}/`) ? { frontmatter: { editLink: false } } : undefined,
+  transformPageData: ({ filePath }) => {
+    const isMade = filePath.startsWith(`${referenceFolder}/`);
+    if (!isMade && !widePages.includes(filePath)) return undefined;
+    // A page without headings has no outline beside it.
+    const aside = !filePath.endsWith("/mock-control-api.md");
+    return { frontmatter: { pageClass: "wide", aside, ...(isMade && { editLink: false }) } };
+  },
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      // Guides come before lists of names. The function runs in the browser, without anything around it.
+      options: {
+        miniSearch: {
+          searchOptions: {
+            boostDocument: (id: string) =>
+              /\/reference\/api\/|\/(?:benchmarks|changes|assumptions|compatibility)\.html|\/maintainers\//.test(
+                id,
+              )
+                ? 0.2
+                : 1,
+          },
+        },
+      },
+    },
     outline: [2, 3],
     sidebar: sideBar(),
     nav: [

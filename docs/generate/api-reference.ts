@@ -35,6 +35,7 @@ export async function writeApiReference(folder: string): Promise<void> {
     excludePrivate: true,
     disableSources: true,
     readme: "none",
+    groupOrder: ["Functions", "Variables", "Interfaces", "Type Aliases", "Classes", "*"],
     logLevel: "Warn" as const,
     ...layout,
   };

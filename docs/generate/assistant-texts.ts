@@ -1,6 +1,7 @@
 // llms.txt and llms-full.txt of the site, as llmstxt.org describes them: for programs that read documents instead of people.
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { readWhole } from "../../scripts/included.ts";
 import { overviewSections, type Section } from "../.vitepress/overview.ts";
 import { pageOf } from "../.vitepress/pages.ts";
 
@@ -25,10 +26,6 @@ export function writeAssistantTexts(folder: string): void {
 }
 
 const read = (file: string) => readFileSync(file, "utf8");
-
-/** With the tables that the page includes on the site. */
-const readWhole = (file: string) =>
-  read(file).replace(/<!-- @include: (\S+) -->/g, (_, path: string) => read(join(dirname(file), path)));
 
 /** The pages of a section with the first sentence of each. */
 function indexOf({ title, pages }: Section): string {

@@ -37,6 +37,9 @@ function check({ name, manifest, entries }, tarball) {
   if (absent.length > 0) fail(`${name}: missing files: ${absent.join(", ")}`);
   const sources = files.filter((file) => /(?<!\.d)\.tsx?$|\.map$/.test(file));
   if (sources.length > 0) fail(`${name}: sources beside the build: ${sources.join(", ")}`);
+  const pages = files.filter((file) => file.endsWith(".md")).map((file) => `package/${file}`);
+  const texts = run("tar", ["-xzOf", basename(tarball), ...pages], folder).stdout;
+  if (texts.includes("@include:")) fail(`${name}: a document lacks a table that it includes`);
   const attw = ["node_modules/@arethetypeswrong/cli/dist/index.js", tarball, "--no-emoji"];
   const notCode = [
     ...Object.entries(manifest.exports).flatMap(([path, target]) =>

@@ -55,6 +55,26 @@ const shownPages = [
 ] as const;
 
 describe("the documentation site", () => {
+  it("search finds the words of users in guides first", async () => {
+    await using opened = await open("documentation.html");
+    const { page } = opened;
+    await page.getByRole("button", { name: "Search" }).first().click();
+    const words = {
+      DLQ: "webhooks.html",
+      cron: "import.html",
+      ngrok: "recipes/laptop.html",
+      Prisma: "recipes/orm.html",
+      pagination: "sdk.html",
+      "retry schedule": "webhooks.html",
+      backlog: "runbook.html",
+    };
+    for (const [word, address] of Object.entries(words)) {
+      await page.getByRole("searchbox").fill(word);
+      const first = page.locator("#localsearch-list a").first();
+      await expect.poll(() => first.getAttribute("href"), { timeout: 10_000 }).toContain(`/${address}#`);
+    }
+  });
+
   it("search finds how to rotate a secret, and leads to its heading", async () => {
     await using opened = await open("");
     const { page } = opened;
