@@ -54,12 +54,15 @@ const internal = new Set([
   "./program",
 ]);
 
+/** Built into the packages that depend on them. */
+const bundled = ["sdk/kernel", "sdk/page-parts", "mock-server/inspector/page"];
+
 const { workspaces } = readJson("package.json") as { readonly workspaces: readonly string[] };
 const readManifest = (folder: string) => readJson(`${folder}/package.json`) as Manifest;
 
 /** In the order in which they depend on each other. */
 export const packages: readonly Package[] = workspaces
-  .filter((folder) => folder !== "sdk/kernel" && folder !== "mock-server/inspector/page")
+  .filter((folder) => !bundled.includes(folder))
   .map((folder) => {
     const manifest = readManifest(folder);
     return { folder, manifest, name: manifest.name, entries: entriesOf(manifest) };

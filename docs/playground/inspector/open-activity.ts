@@ -1,4 +1,4 @@
-import type { ActivitySource } from "../../../mock-server/inspector/page/src/state/transport.ts";
+import type { ActivitySource } from "@workspace-tasks/page-parts/state.ts";
 
 /** Reads a stream of server-sent events as `EventSource` does; it is closed at its end, and its user opens another. */
 export function openActivity(open: () => Promise<Response>): ActivitySource {

@@ -18,8 +18,9 @@ const code = /\.(ts|tsx|mjs|js)$/;
 export const packagesByFolder: Readonly<Record<string, readonly string[]>> = {
   "sdk/events": ["@workspace-tasks/kernel"],
   "sdk/kernel": [],
+  "sdk/page-parts": [],
   "receiver-kit/rabbitmq": ["@workspace-tasks/kernel", "@workspace-tasks/receiver-kit"],
-  "mock-server/inspector/page": ["@workspace-tasks/mock-server"],
+  "mock-server/inspector/page": ["@workspace-tasks/mock-server", "@workspace-tasks/page-parts"],
   "mock-server/tools": [
     "@workspace-tasks/kernel",
     "@workspace-tasks/events",
@@ -38,6 +39,7 @@ export const packageOf = (path: string): string | undefined =>
 const productOf = packageOf;
 const isEvents = (path: string) => path.startsWith("sdk/events/");
 const isKernel = (path: string) => path.startsWith("sdk/kernel/");
+const isPage = (path: string) => /^(mock-server\/inspector\/page|sdk\/page-parts)\//.test(path);
 const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: an import of the SDK must not need them, so only these files may import them. */
@@ -156,8 +158,7 @@ export const houseRules: readonly HouseRule[] = [
     name: "time, randomness and the environment are injected",
     reason: "a run must be repeatable with a virtual clock and a seed",
     check(file) {
-      if (!productOf(file.path) || isGenerated(file.path) || file.path.includes("/inspector/page/"))
-        return [];
+      if (!productOf(file.path) || isGenerated(file.path) || isPage(file.path)) return [];
       const code = withoutComments(file.text);
       return Object.entries(edges)
         .filter(([token, edge]) => code.includes(token) && !edge.test(file.path))
@@ -168,8 +169,7 @@ export const houseRules: readonly HouseRule[] = [
     name: "nothing prints but the output of a command, and the default logger",
     reason: "a text of others could control the terminal",
     check(file) {
-      if (!productOf(file.path) || printers.test(file.path) || file.path.includes("/inspector/page/"))
-        return [];
+      if (!productOf(file.path) || printers.test(file.path) || isPage(file.path)) return [];
       return (withoutComments(file.text).match(/\bprocess\.std(?:out|err)\b|\bconsole\.\w+\(/g) ?? []).map(
         (found) => `uses ${found}`,
       );

@@ -14,7 +14,10 @@ export function buildPage(): void {
   if (isBuilt()) return;
   const index = join(built, "index.html");
   const builtAtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
-  if (filesIn(sources).every((file) => statSync(file).mtimeMs <= builtAtMs)) return;
+  const made = ["sdk/page-parts", "mock-server/inspector/page"].flatMap((folder) =>
+    filesIn(join(root, folder)),
+  );
+  if (made.every((file) => statSync(file).mtimeMs <= builtAtMs)) return;
   setUnbuilt();
   const vite = join(root, "node_modules/vite/bin/vite.js");
   const config = join(sources, "vite.config.ts");

@@ -1,18 +1,13 @@
-import type { Overview } from "@workspace-tasks/mock-server/control";
-import { useEffect } from "preact/hooks";
-import { hashOf } from "../address.ts";
-import { Bar } from "../parts/bar.tsx";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { useKeys } from "../parts/controls/keys.ts";
-import { goTo, useRoute } from "../route.ts";
-import { ClockContext, useReadClock } from "../state/clock.ts";
-import { readProblemOf } from "../state/live.ts";
-import { control, useResource } from "../state/resource.ts";
-import { useLive } from "../state/store.ts";
-import { formatCount } from "../text/format.ts";
-import { titleOf } from "../view.ts";
-import { type View, views } from "./views.ts";
-import "./app.css";
+import type { Overview, SearchHit } from "@workspace-tasks/mock-server/control";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { ActionButton, Actions } from "@workspace-tasks/page-parts/controls.tsx";
+import { Clock, type SearchLink, Shell } from "@workspace-tasks/page-parts/shell.tsx";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { formatRelative } from "@workspace-tasks/page-parts/text.ts";
+import { deliveryStatuses } from "../parts/delivery-state.tsx";
+import { ClockContext, control, useClock, useReadClock, worldName } from "../state/mock.ts";
+import { views } from "./views.ts";
+import "../inspector.css";
 
 const overviewTopics = [
   "task",
@@ -27,9 +22,7 @@ const overviewTopics = [
 ];
 
 export function App() {
-  const { view: name, id, filter } = useRoute();
-  const clock = useReadClock();
-  const { nowMs } = clock;
+  const { clock, nowMs } = useReadClock();
   const overview =
     useResource(
       "overview",
@@ -38,92 +31,100 @@ export function App() {
       // No activity says that an attempt starts.
       (read) => (read?.upcoming.some((due) => isDueNow(due, nowMs)) ? Math.floor(nowMs / 1_000) : 0),
     ) ?? undefined;
-  const view = views.find((candidate) => candidate.name === name);
-  useKeys({
-    ...Object.fromEntries(views.map(({ name }, index) => [index + 1, () => goTo(name)])),
-    f: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
-  });
-  useEffect(() => {
-    document.title = `${view ? titleOf(view.name) : "Unknown"} · workspace-tasks mock`;
-  }, [view]);
-  const hasCounts = overview !== undefined;
-  useEffect(() => {
-    // On a narrow screen the views are a strip that scrolls; counts make it longer.
-    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [view, hasCounts]);
   return (
     <ClockContext.Provider value={clock}>
-      <div class="shell">
-        <Bar views={views.map(({ name }) => titleOf(name))} />
-        <nav class="views" aria-label="Views">
-          {views.map((each) => (
-            <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
-          ))}
-        </nav>
-        <main class="view">
-          {view ? (
-            <view.Component key={view.name} id={id} filter={filter} overview={overview} />
-          ) : (
-            <div class="nothing">
-              There is no view “{name}”. <a href={hashOf("overview")}>To the overview</a>
-            </div>
-          )}
-        </main>
-        <Banner overview={overview} />
-      </div>
+      <Shell
+        views={views}
+        overview={overview}
+        server="mock"
+        name={worldName}
+        nowMs={nowMs}
+        search={{ placeholder: "Search ids, clients, URLs, bodies …  /", find }}
+        clock={<ClockBar />}
+        help={{ keys: helpKeys, statusesOf: "deliveries", statuses: deliveryStatuses }}
+        banner={<ActiveFaults count={overview?.activeFaults ?? 0} />}
+      />
     </ClockContext.Provider>
   );
 }
 
+const helpKeys = [
+  ["n", "advance the clock to the next timer"],
+  ["r", "replay the selected delivery"],
+] as const;
+
 const isDueNow = ({ state, at }: Overview["upcoming"][number], nowMs: number): boolean =>
   state === "scheduled" && at !== null && Date.parse(at) <= nowMs;
 
-interface LinkProps {
-  readonly view: View;
-  readonly isCurrent: boolean;
-  readonly overview: Overview | undefined;
+const addressOf = ({ kind, id }: SearchHit): string =>
+  ({
+    task: hashOf("tasks", id),
+    client: hashOf("tasks", null, { text: id }),
+    delivery: hashOf("deliveries", id),
+    endpoint: hashOf("endpoints", id),
+    request: hashOf("requests", id),
+  })[kind];
+
+/** The lists that can show everything that contains the text. */
+const lists = ["tasks", "deliveries", "requests"];
+
+async function find(text: string): Promise<readonly SearchLink[]> {
+  const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
+  const all = lists.map((list) => ({
+    kind: "list",
+    href: hashOf(list, null, { text }),
+    title: `All ${list} that contain it`,
+  }));
+  return [...data.map((hit) => ({ ...hit, href: addressOf(hit) })), ...all];
 }
 
-function ViewLink({ view: { name, count, alert }, isCurrent, overview }: LinkProps) {
-  const alerts = overview ? (alert?.count(overview) ?? 0) : 0;
+const steps = ["1m", "3m", "1h", "1d", "7d"];
+
+function ClockBar() {
+  const clock = useClock();
+  const nowMs = useNowMs();
+  const nextMs = clock?.nextTimerAt == null ? null : Date.parse(clock.nextTimerAt);
+  const advance = (by: string | number) => () => control.advanceClock({ by });
   return (
-    <a href={hashOf(name)} aria-current={isCurrent ? "page" : undefined}>
-      {titleOf(name)}
-      {alert && alerts > 0 && (
-        <span class={`badge tone-${alert.tone}`} title={`${alerts} ${alert.word}`}>
-          {formatCount(alerts)}
-          <span class="spoken"> {alert.word}</span>
-        </span>
+    <Clock>
+      {clock?.mode === "real" && <span class="badge tone-calm">real clock</span>}
+      {clock?.mode === "virtual" && (
+        <>
+          <ActionButton
+            label={
+              <>
+                To next{" "}
+                <span class="when">{nextMs === null ? "(none)" : `(${formatRelative(nextMs, nowMs)})`}</span>
+              </>
+            }
+            onRun={advance(Math.max(0, (nextMs ?? 0) - nowMs))}
+            shortcut="n"
+            class="primary steady"
+            disabled={nextMs === null}
+          />
+          <fieldset class="segments" aria-label="advance the clock">
+            {steps.map((step) => (
+              <ActionButton
+                key={step}
+                label={`+${step}`}
+                onRun={advance(step)}
+                name={`+${step}: advance the clock`}
+              />
+            ))}
+          </fieldset>
+        </>
       )}
-      {count && overview && <span class="count">{formatCount(count(overview))}</span>}
-    </a>
+    </Clock>
   );
 }
 
-/**
- * What changes everything else on the page: no mock, values that are missing, or faults that the mock injects. It is
- * below the view, where it moves nothing when it appears.
- */
-function Banner({ overview }: { readonly overview: Overview | undefined }) {
-  const connection = useLive((state) => state.connection);
-  const problem = useLive(readProblemOf);
-  const faults = overview?.activeFaults ?? 0;
-  const trouble =
-    connection === "lost"
-      ? "The mock does not respond. The page shows what it last read, and continues when a mock runs here again."
-      : problem && `Not everything could be read: ${problem}`;
-  if (trouble) {
-    return (
-      <aside class="banner tone-bad" aria-label="Problem">
-        <span role="alert">{trouble}</span>
-      </aside>
-    );
-  }
-  if (faults === 0) return null;
+/** Faults that the mock injects change everything else on the page. */
+function ActiveFaults({ count }: { readonly count: number }) {
+  if (count === 0) return null;
   return (
     <aside class="banner tone-wait" aria-label="Active faults">
       <a href={hashOf("faults")}>
-        {faults} {faults === 1 ? "fault is" : "faults are"} active
+        {count} {count === 1 ? "fault is" : "faults are"} active
       </a>
       <span class="more">Calls or deliveries fail because the mock was told to.</span>
       <Actions>

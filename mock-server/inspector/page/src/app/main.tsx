@@ -1,12 +1,10 @@
-import "../style/tokens.css";
-import "../style/elements.css";
-import "../style/layout.css";
+import { startStream } from "@workspace-tasks/page-parts/state.ts";
 import { render } from "preact";
-import { startLive } from "../state/store.ts";
+import { transport } from "../state/mock.ts";
 import { App } from "./app.tsx";
 
 const root = document.getElementById("page");
 if (root) {
-  startLive("v1/stream");
+  startStream(() => transport.openStream("v1/stream"));
   render(<App />, root);
 }

@@ -1,21 +1,11 @@
 import type { Overview } from "@workspace-tasks/mock-server/control";
-import type { ComponentType } from "preact";
-import { lazyView } from "../parts/lazy-view.tsx";
-import type { Tone } from "../parts/status/status.tsx";
-import type { ViewProps } from "../view.ts";
+import type * as Parts from "@workspace-tasks/page-parts/shell.tsx";
+import { lazyView } from "@workspace-tasks/page-parts/status.tsx";
 import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
 import { OverviewView } from "../views/overview.tsx";
 import { TasksView } from "../views/tasks/tasks.tsx";
 
-export interface View {
-  /** In its address; its title begins with a capital letter. */
-  readonly name: string;
-  readonly Component: ComponentType<ViewProps>;
-  /** Shown beside the title. */
-  count?(overview: Overview): number;
-  /** What needs attention, in words; shown when its number is not 0. */
-  readonly alert?: { readonly tone: Tone; readonly word: string; count(overview: Overview): number };
-}
+export type ViewProps = Parts.ViewProps<Overview>;
 
 // What the first view does not need. The editor of Run is most of the page's code.
 const SignaturesView = lazyView(() =>
@@ -32,7 +22,7 @@ const SetupView = lazyView<ViewProps>(() => import("../views/setup.tsx").then((m
 const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
 
-export const views: readonly View[] = [
+export const views: readonly Parts.View<Overview>[] = [
   { name: "overview", Component: OverviewView },
   { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
   {

@@ -1,7 +1,6 @@
 import type { ApiKeyView, RecordedRequest } from "@workspace-tasks/mock-server/control";
-import { control } from "../state/resource.ts";
-import { worldUrl } from "../state/worlds.ts";
-import { shortId } from "../text/format.ts";
+import { shortId } from "@workspace-tasks/page-parts/text.ts";
+import { control, worldUrl } from "../state/mock.ts";
 
 export type Router = RecordedRequest["router"];
 

@@ -1,7 +1,6 @@
 import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
-import { control } from "../state/resource.ts";
-import { transport } from "../state/transport.ts";
-import { parseJson } from "../text/json.ts";
+import { control, transport } from "../state/mock.ts";
+import { parseJson } from "../text/http-text.ts";
 import { graphqlRequest, newToken, type Router } from "./request-keys.ts";
 import { canBeSent } from "./sent-query.ts";
 

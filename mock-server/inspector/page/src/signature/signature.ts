@@ -2,8 +2,8 @@
 // the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page. The browser's
 // own HMAC is absent over plain http from another host, where a page must explain signatures too.
 
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
 import { hmac } from "fast-sha256";
-import { formatDuration } from "../text/format.ts";
 import { createFinding, type Finding, type FindingCode } from "./finding.ts";
 import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
 

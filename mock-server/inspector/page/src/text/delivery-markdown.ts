@@ -1,5 +1,6 @@
 import type { DeliveryDetail } from "@workspace-tasks/mock-server/control";
-import { formatBody, formatDuration, formatExact } from "./format.ts";
+import { formatDuration, formatExact } from "@workspace-tasks/page-parts/text.ts";
+import { formatBody } from "./http-text.ts";
 
 /** A report of one delivery, for an issue or a chat: what was sent where, each attempt, the last response. */
 export function deliveryMarkdown(delivery: DeliveryDetail, link: string): string {

@@ -1,5 +1,5 @@
 import type { ApiFault, DeliveryFault, FaultPlan } from "@workspace-tasks/mock-server/control";
-import { formatDuration } from "./format.ts";
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
 
 // Labels of injected faults, and the faults that one press adds.
 

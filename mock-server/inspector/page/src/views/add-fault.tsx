@@ -1,9 +1,15 @@
 import type { ApiFault, DeliveryFault } from "@workspace-tasks/mock-server/control";
+import {
+  ActionButton,
+  Actions,
+  type Options,
+  SelectField,
+  TextField,
+} from "@workspace-tasks/page-parts/controls.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
 import { useState } from "preact/hooks";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { type Options, SelectField, TextField } from "../parts/controls/fields.tsx";
 import { nameOfKey, routerOptions } from "../run/request-keys.ts";
-import { control, useResource } from "../state/resource.ts";
+import { control } from "../state/mock.ts";
 import { apiPresets, deliveryPresets, type Preset } from "../text/fault-labels.ts";
 
 /** The top-level fields of the schema, inserted by the build: the schema itself would need its parser. */

@@ -1,27 +1,23 @@
 import type { EndpointDetail, EndpointSummary } from "@workspace-tasks/mock-server/control";
-import { useState } from "preact/hooks";
-import { hashOf } from "../address.ts";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { Button, LinkButton } from "../parts/controls/button.tsx";
-import { TextField } from "../parts/controls/fields.tsx";
-import { ListView } from "../parts/lists/list-view.tsx";
-import { type Column, column } from "../parts/lists/rows.tsx";
-import { EndpointName } from "../parts/status/delivery-state.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import {
-  describeHealth,
-  type Health,
-  HealthStrip,
-  stateOfEndpoint,
-  successRate,
-} from "../parts/status/health.tsx";
-import { StatusBadge } from "../parts/status/status.tsx";
-import { Absent } from "../parts/status/waiting.tsx";
-import { Copied, Facts } from "../parts/values/facts.tsx";
-import { goTo } from "../route.ts";
-import { useNowMs } from "../state/clock.ts";
-import { control, useResource } from "../state/resource.ts";
-import { formatRelative, formatTime } from "../text/format.ts";
-import type { ViewProps } from "../view.ts";
+  ActionButton,
+  Actions,
+  Button,
+  LinkButton,
+  TextField,
+} from "@workspace-tasks/page-parts/controls.tsx";
+import { type Column, column, ListView } from "@workspace-tasks/page-parts/lists.tsx";
+import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
+import { formatRelative, formatTime } from "@workspace-tasks/page-parts/text.ts";
+import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
+import { useState } from "preact/hooks";
+import type { ViewProps } from "../app/views.ts";
+import { EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
+import { describeHealth, type Health, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
+import { control } from "../state/mock.ts";
 import { SendEvent } from "./send-event.tsx";
 
 interface Row {

@@ -1,13 +1,13 @@
 import type { FaultsView as Faults, FiredFaultView } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "../address.ts";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { ListPanel } from "../parts/lists/list-panel.tsx";
-import { Absent } from "../parts/status/waiting.tsx";
-import { TextBlock } from "../parts/values/text-block.tsx";
-import { Time } from "../parts/values/time.tsx";
-import { control, useResource } from "../state/resource.ts";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { ActionButton, Actions } from "@workspace-tasks/page-parts/controls.tsx";
+import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
+import { shortId } from "@workspace-tasks/page-parts/text.ts";
+import { TextBlock, Time } from "@workspace-tasks/page-parts/values.tsx";
+import { control } from "../state/mock.ts";
 import { describeFault, describeMatch, describeRule } from "../text/fault-labels.ts";
-import { shortId } from "../text/format.ts";
 import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 
 export function FaultsView() {

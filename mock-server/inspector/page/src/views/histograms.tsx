@@ -1,6 +1,7 @@
-import type { Filter } from "../address.ts";
-import { Histogram } from "../parts/status/histogram.tsx";
-import { control, useResource } from "../state/resource.ts";
+import type { Filter } from "@workspace-tasks/page-parts/address.ts";
+import { Histogram } from "@workspace-tasks/page-parts/histogram.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
+import { control } from "../state/mock.ts";
 
 export type DeliveryQuery = NonNullable<Parameters<typeof control.countDeliveries>[0]>;
 type RequestQuery = NonNullable<Parameters<typeof control.countRequests>[0]>;

@@ -1,31 +1,30 @@
 import type { Overview, RecordedRequest } from "@workspace-tasks/mock-server/control";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { ActionButton, Actions, LinkButton } from "@workspace-tasks/page-parts/controls.tsx";
+import { Legend } from "@workspace-tasks/page-parts/histogram.tsx";
+import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
+import type { Activity } from "@workspace-tasks/page-parts/live.ts";
+import { useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { lazyView } from "@workspace-tasks/page-parts/status.tsx";
+import { formatExact, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
+import { Time } from "@workspace-tasks/page-parts/values.tsx";
 import type { ComponentChildren } from "preact";
-import { hashOf } from "../address.ts";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { LinkButton } from "../parts/controls/button.tsx";
-import { lazyView } from "../parts/lazy-view.tsx";
-import { ListPanel } from "../parts/lists/list-panel.tsx";
+import type { ViewProps } from "../app/views.ts";
 import {
   describeDue,
   EndpointName,
   NextAttempt,
   Outcome,
+  StatusBadge,
   shortNameOf,
-} from "../parts/status/delivery-state.tsx";
-import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/status/health.tsx";
-import { Legend } from "../parts/status/legend.tsx";
-import { StatusBadge, toneOf } from "../parts/status/status.tsx";
-import { Time } from "../parts/values/time.tsx";
+  toneOf,
+} from "../parts/delivery-state.tsx";
+import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
-import { useClock, useNowMs } from "../state/clock.ts";
-import { type Activity, isAttempt } from "../state/live.ts";
-import { control, useResource } from "../state/resource.ts";
-import { useLive } from "../state/store.ts";
-import { formatExact, formatReset, plural, shortId } from "../text/format.ts";
+import { control, useClock } from "../state/mock.ts";
+import { formatReset } from "../text/http-text.ts";
 import { nameOf } from "../text/request-labels.ts";
-import type { ViewProps } from "../view.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
-import "./overview.css";
 
 // With the snippets, which only a new mock shows here.
 const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
@@ -303,6 +302,14 @@ function describe(activity: Activity): ComponentChildren {
   });
   return words.join(" ");
 }
+
+interface Attempt {
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Of the activity `delivery.attempted`. */
+const isAttempt = (value: unknown): value is Attempt => typeof value === "object" && value !== null;
 
 const isRequest = (value: unknown): value is RecordedRequest =>
   typeof value === "object" && value !== null && "operations" in value;

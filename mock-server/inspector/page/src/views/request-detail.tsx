@@ -1,15 +1,14 @@
 import type { RequestDetail as Detail } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "../address.ts";
-import { LinkButton } from "../parts/controls/button.tsx";
-import { CopyButton } from "../parts/controls/copy-button.tsx";
-import { Notice, StatusBadge } from "../parts/status/status.tsx";
-import { Absent } from "../parts/status/waiting.tsx";
-import { BodyText, Truncated } from "../parts/values/body-text.tsx";
-import { Facts } from "../parts/values/facts.tsx";
-import { Headers, TextBlock } from "../parts/values/text-block.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { CopyButton, LinkButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
+import { formatTime } from "@workspace-tasks/page-parts/text.ts";
+import { BodyText, Facts, Headers, TextBlock, Truncated } from "@workspace-tasks/page-parts/values.tsx";
+import { StatusBadge } from "../parts/delivery-state.tsx";
 import { graphqlRequest, newToken } from "../run/request-keys.ts";
-import { control, useResource } from "../state/resource.ts";
-import { formatTime, toCurl, withDuration } from "../text/format.ts";
+import { control } from "../state/mock.ts";
+import { toCurl, withDuration } from "../text/http-text.ts";
 import { nameOf } from "../text/request-labels.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {

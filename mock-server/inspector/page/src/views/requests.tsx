@@ -1,13 +1,11 @@
 import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
-import { ListView } from "../parts/lists/list-view.tsx";
-import { usePages } from "../parts/lists/pages.ts";
-import { type Column, column, timeColumn } from "../parts/lists/rows.tsx";
-import { StatusBadge } from "../parts/status/status.tsx";
-import { useNowMs } from "../state/clock.ts";
-import { control } from "../state/resource.ts";
-import { formatDuration } from "../text/format.ts";
+import { type Column, column, ListView, timeColumn, usePages } from "@workspace-tasks/page-parts/lists.tsx";
+import { useNowMs } from "@workspace-tasks/page-parts/state.ts";
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import type { ViewProps } from "../app/views.ts";
+import { StatusBadge } from "../parts/delivery-state.tsx";
+import { control } from "../state/mock.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
-import type { ViewProps } from "../view.ts";
 import { RequestHistogram, results } from "./histograms.tsx";
 import { RequestDetail } from "./request-detail.tsx";
 

@@ -1,12 +1,17 @@
 import type { EndpointSummary } from "@workspace-tasks/mock-server/control";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import {
+  ActionButton,
+  Actions,
+  Button,
+  Notice,
+  SelectField,
+  TextField,
+} from "@workspace-tasks/page-parts/controls.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
 import { useState } from "preact/hooks";
-import { hashOf } from "../address.ts";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { Button } from "../parts/controls/button.tsx";
-import { SelectField, TextField } from "../parts/controls/fields.tsx";
-import { Notice } from "../parts/status/status.tsx";
-import { control, useResource } from "../state/resource.ts";
-import { parseJson } from "../text/json.ts";
+import { control } from "../state/mock.ts";
+import { parseJson } from "../text/http-text.ts";
 
 /** Any event of the catalog with a payload that can be edited. */
 export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {

@@ -1,18 +1,19 @@
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import {
+  ActionButton,
+  Actions,
+  CopyButton,
+  LinkButton,
+  Toggles,
+} from "@workspace-tasks/page-parts/controls.tsx";
+import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Copied, Facts, TextBlock } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import { hashOf } from "../address.ts";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { LinkButton } from "../parts/controls/button.tsx";
-import { CopyButton } from "../parts/controls/copy-button.tsx";
-import { Toggles } from "../parts/controls/toggles.tsx";
-import { Copied, Facts } from "../parts/values/facts.tsx";
-import { TextBlock } from "../parts/values/text-block.tsx";
-import { goTo } from "../route.ts";
 import curl from "../snippets/curl.txt?raw";
 import receiver from "../snippets/receiver.txt?raw";
 import sdk from "../snippets/sdk.txt?raw";
-import { useClock } from "../state/clock.ts";
-import { control, useResource } from "../state/resource.ts";
-import { worldUrl } from "../state/worlds.ts";
+import { control, useClock, worldUrl } from "../state/mock.ts";
 import { StatePanel } from "./state-panel.tsx";
 import { WorldsPanel } from "./worlds-panel.tsx";
 

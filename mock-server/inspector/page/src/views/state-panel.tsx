@@ -1,8 +1,7 @@
+import { ActionButton, Actions, useTemporary } from "@workspace-tasks/page-parts/controls.tsx";
 import { useRef } from "preact/hooks";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { useTemporary } from "../parts/controls/use-temporary.ts";
-import { control } from "../state/resource.ts";
-import { parseJson } from "../text/json.ts";
+import { control } from "../state/mock.ts";
+import { parseJson } from "../text/http-text.ts";
 
 /** The state as a file: for a colleague, for a bug report, for `workspace-tasks mock --state`. */
 export function StatePanel() {

@@ -1,8 +1,7 @@
+import { ActionButton, Actions, TextField } from "@workspace-tasks/page-parts/controls.tsx";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
 import { useState } from "preact/hooks";
-import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { TextField } from "../parts/controls/fields.tsx";
-import { useResource } from "../state/resource.ts";
-import { mockControl, mockUrl, worldName } from "../state/worlds.ts";
+import { mockControl, mockUrl, worldName } from "../state/mock.ts";
 
 /** Isolated worlds of one mock, each with a page of its own. */
 export function WorldsPanel() {

@@ -1,17 +1,18 @@
 import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "../../address.ts";
-import { LinkButton } from "../../parts/controls/button.tsx";
-import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { lazyView } from "../../parts/lazy-view.tsx";
-import { Notice } from "../../parts/status/status.tsx";
-import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
-import { Headers, type HttpHeaders, linesOf } from "../../parts/values/text-block.tsx";
-import { firstWords, toCurl, withDuration } from "../../text/format.ts";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { CopyButton, LinkButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
+import { lazyView } from "@workspace-tasks/page-parts/status.tsx";
+import {
+  BodyText,
+  Headers,
+  type HttpHeaders,
+  linesOf,
+  Truncated,
+} from "@workspace-tasks/page-parts/values.tsx";
+import { firstWords, toCurl, withDuration } from "../../text/http-text.ts";
 
 // Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
-const Difference = lazyView(() =>
-  import("../../parts/values/difference.tsx").then((module) => module.Difference),
-);
+const Difference = lazyView(() => import("../../parts/difference.tsx").then((module) => module.Difference));
 
 interface Props {
   readonly attempt: DeliveryAttempt;

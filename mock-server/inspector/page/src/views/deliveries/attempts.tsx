@@ -1,13 +1,10 @@
 import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
+import { Button } from "@workspace-tasks/page-parts/controls.tsx";
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import { BodyText, Copied, Facts, Time } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import { Button } from "../../parts/controls/button.tsx";
-import { StatusBadge } from "../../parts/status/status.tsx";
-import { BodyText } from "../../parts/values/body-text.tsx";
-import { Copied, Facts } from "../../parts/values/facts.tsx";
-import { Time } from "../../parts/values/time.tsx";
-import { formatDuration } from "../../text/format.ts";
+import { StatusBadge } from "../../parts/delivery-state.tsx";
 import { Attempt } from "./attempt.tsx";
-import "./attempts.css";
 
 /** All attempts as one table; below it the chosen one, at first the last, and the body that all of them sent. */
 export function Attempts({ delivery }: { readonly delivery: DeliveryDetail }) {

@@ -1,22 +1,20 @@
 import type { DeliverySummary, EndpointSummary } from "@workspace-tasks/mock-server/control";
-import { type Filter, hashOf } from "../../address.ts";
-import { valuesOf } from "../../parts/controls/fields.tsx";
-import { ListView } from "../../parts/lists/list-view.tsx";
-import { usePages } from "../../parts/lists/pages.ts";
-import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
+import { type Filter, hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { valuesOf } from "@workspace-tasks/page-parts/controls.tsx";
+import { type Column, column, ListView, timeColumn, usePages } from "@workspace-tasks/page-parts/lists.tsx";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { shortId } from "@workspace-tasks/page-parts/text.ts";
+import type { ViewProps } from "../../app/views.ts";
 import {
   DeliveryBadge,
+  deliveryStatuses,
   EndpointName,
   isDue,
   LastResponse,
   NextAttempt,
   nameOfEndpoint,
-} from "../../parts/status/delivery-state.tsx";
-import { deliveryStatuses } from "../../parts/status/status.tsx";
-import { useNowMs } from "../../state/clock.ts";
-import { control, useResource } from "../../state/resource.ts";
-import { shortId } from "../../text/format.ts";
-import type { ViewProps } from "../../view.ts";
+} from "../../parts/delivery-state.tsx";
+import { control } from "../../state/mock.ts";
 import { DeliveryHistogram, type DeliveryQuery, outcomes } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import { ReplayRejected } from "./replay-rejected.tsx";

@@ -1,13 +1,12 @@
-import { hashOf } from "../../address.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { DeliveryBadge, describeNext, isDue } from "../../parts/status/delivery-state.tsx";
-import { Absent } from "../../parts/status/waiting.tsx";
-import { Copied, Facts } from "../../parts/values/facts.tsx";
-import { useNowMs } from "../../state/clock.ts";
-import { control, useResource } from "../../state/resource.ts";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { ActionButton, Actions, CopyButton } from "@workspace-tasks/page-parts/controls.tsx";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
+import { formatExact, shortId } from "@workspace-tasks/page-parts/text.ts";
+import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
+import { DeliveryBadge, describeNext, isDue } from "../../parts/delivery-state.tsx";
+import { control } from "../../state/mock.ts";
 import { deliveryMarkdown } from "../../text/delivery-markdown.ts";
-import { formatExact, shortId } from "../../text/format.ts";
 import { Attempts } from "./attempts.tsx";
 
 export function DeliveryDetail({ id }: { readonly id: string }) {

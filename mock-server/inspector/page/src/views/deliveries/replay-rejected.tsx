@@ -1,9 +1,7 @@
 import type { DeliverySummary } from "@workspace-tasks/mock-server/control";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { useTemporary } from "../../parts/controls/use-temporary.ts";
-import { Notice } from "../../parts/status/status.tsx";
-import { control } from "../../state/resource.ts";
-import { plural } from "../../text/format.ts";
+import { ActionButton, Actions, Notice, useTemporary } from "@workspace-tasks/page-parts/controls.tsx";
+import { plural } from "@workspace-tasks/page-parts/text.ts";
+import { control } from "../../state/mock.ts";
 import type { DeliveryQuery } from "../histograms.tsx";
 
 interface Props {

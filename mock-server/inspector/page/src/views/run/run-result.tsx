@@ -1,11 +1,10 @@
-import { hashOf } from "../../address.ts";
-import { LinkButton } from "../../parts/controls/button.tsx";
-import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Notice, StatusBadge } from "../../parts/status/status.tsx";
-import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/text-block.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { CopyButton, LinkButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import { BodyText, Headers } from "@workspace-tasks/page-parts/values.tsx";
+import { StatusBadge } from "../../parts/delivery-state.tsx";
 import type { RunResponse } from "../../run/run-query.ts";
-import { formatDuration, toCurl } from "../../text/format.ts";
+import { toCurl } from "../../text/http-text.ts";
 
 interface Props {
   readonly response: RunResponse | null;

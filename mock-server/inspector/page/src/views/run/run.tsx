@@ -1,20 +1,18 @@
 import { operationDocuments } from "@workspace-tasks/mock-server/control";
+import { ActionButton, Actions, Notice, Select, TextField } from "@workspace-tasks/page-parts/controls.tsx";
+import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { useResource } from "@workspace-tasks/page-parts/state.ts";
+import { shortId } from "@workspace-tasks/page-parts/text.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { CodeEditor } from "../../parts/controls/code-editor.tsx";
-import { Select, TextField } from "../../parts/controls/fields.tsx";
-import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/status.tsx";
-import { goTo } from "../../route.ts";
+import type { ViewProps } from "../../app/views.ts";
+import { CodeEditor } from "../../parts/code-editor.tsx";
+import { useKept } from "../../parts/use-kept.ts";
 import { nameOfKey, type Router, routerOptions } from "../../run/request-keys.ts";
 import { type RunResponse, runQuery } from "../../run/run-query.ts";
 import { sampleVariables, schema } from "../../run/sample-variables.ts";
-import { control, useResource } from "../../state/resource.ts";
-import { shortId } from "../../text/format.ts";
-import type { ViewProps } from "../../view.ts";
+import { control } from "../../state/mock.ts";
 import { RunResult } from "./run-result.tsx";
 import { SchemaDocs } from "./schema-docs.tsx";
-import "./run.css";
 
 interface Draft {
   readonly router: Router;

@@ -1,6 +1,6 @@
+import { TextBlock } from "@workspace-tasks/page-parts/values.tsx";
 import { type GraphQLSchema, isIntrospectionType, isSpecifiedScalarType, printType } from "graphql";
 import { useState } from "preact/hooks";
-import { TextBlock } from "../../parts/values/text-block.tsx";
 
 /** The operations of the service's schema, or its types that contain a text. */
 export function SchemaDocs({ schema }: { readonly schema: GraphQLSchema }) {

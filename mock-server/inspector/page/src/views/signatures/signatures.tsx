@@ -1,19 +1,16 @@
 import type { DeliveryAttempt } from "@workspace-tasks/mock-server/control";
+import { Button, Notice, TextField } from "@workspace-tasks/page-parts/controls.tsx";
+import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Button } from "../../parts/controls/button.tsx";
-import { TextField } from "../../parts/controls/fields.tsx";
-import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/status.tsx";
-import { Absent } from "../../parts/status/waiting.tsx";
-import { goTo } from "../../route.ts";
+import type { ViewProps } from "../../app/views.ts";
+import { useKept } from "../../parts/use-kept.ts";
 import { readPastedRequest } from "../../signature/pasted-request.ts";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../../signature/signature.ts";
-import { useNowMs } from "../../state/clock.ts";
-import { control, useResource } from "../../state/resource.ts";
-import type { ViewProps } from "../../view.ts";
+import { control } from "../../state/mock.ts";
 import { Verdict } from "./verdict.tsx";
-import "./signatures.css";
 
 const toleranceSeconds = 300;
 

@@ -1,10 +1,12 @@
-import { ListPanel } from "../../parts/lists/list-panel.tsx";
-import { Notice, StatusBadge } from "../../parts/status/status.tsx";
-import { Difference } from "../../parts/values/difference.tsx";
-import { TextBlock } from "../../parts/values/text-block.tsx";
+import { Notice } from "@workspace-tasks/page-parts/controls.tsx";
+import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
+import { countBytes, formatHex } from "@workspace-tasks/page-parts/text.ts";
+import { TextBlock } from "@workspace-tasks/page-parts/values.tsx";
+import { StatusBadge } from "../../parts/delivery-state.tsx";
+import { Difference } from "../../parts/difference.tsx";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import type { Diagnosis } from "../../signature/signature.ts";
-import { countBytes, formatBody, formatHex } from "../../text/format.ts";
+import { formatBody } from "../../text/http-text.ts";
 
 interface Props {
   readonly diagnosis: Diagnosis;

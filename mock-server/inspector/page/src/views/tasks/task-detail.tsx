@@ -1,21 +1,19 @@
 import type { TaskDetail as Task } from "@workspace-tasks/mock-server/control";
+import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { ActionButton, Actions } from "@workspace-tasks/page-parts/controls.tsx";
+import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { Absent } from "@workspace-tasks/page-parts/status.tsx";
+import { formatDuration, formatTime } from "@workspace-tasks/page-parts/text.ts";
+import { Copied, Facts, Time } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import { hashOf } from "../../address.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import {
   DeliveryBadge,
   describeNext,
   EndpointName,
   LastResponse,
-} from "../../parts/status/delivery-state.tsx";
-import { StatusBadge } from "../../parts/status/status.tsx";
-import { Absent } from "../../parts/status/waiting.tsx";
-import { Copied, Facts } from "../../parts/values/facts.tsx";
-import { Time } from "../../parts/values/time.tsx";
-import { useNowMs } from "../../state/clock.ts";
-import { control, useResource } from "../../state/resource.ts";
-import { formatDuration, formatTime } from "../../text/format.ts";
-import "./task-detail.css";
+  StatusBadge,
+} from "../../parts/delivery-state.tsx";
+import { control } from "../../state/mock.ts";
 
 export function TaskDetail({ id }: { readonly id: string }) {
   const nowMs = useNowMs();

@@ -1,17 +1,14 @@
 import type { ListedTask } from "@workspace-tasks/mock-server/control";
 import { defaultSettings } from "@workspace-tasks/mock-server/control";
+import { ActionButton, Actions, Select } from "@workspace-tasks/page-parts/controls.tsx";
+import { type Column, column, ListView, timeColumn, usePages } from "@workspace-tasks/page-parts/lists.tsx";
+import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { useNowMs } from "@workspace-tasks/page-parts/state.ts";
+import { plural, shortId } from "@workspace-tasks/page-parts/text.ts";
 import { useState } from "preact/hooks";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Select } from "../../parts/controls/fields.tsx";
-import { ListView } from "../../parts/lists/list-view.tsx";
-import { usePages } from "../../parts/lists/pages.ts";
-import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
-import { StatusBadge } from "../../parts/status/status.tsx";
-import { goTo } from "../../route.ts";
-import { useNowMs } from "../../state/clock.ts";
-import { control } from "../../state/resource.ts";
-import { plural, shortId } from "../../text/format.ts";
-import type { ViewProps } from "../../view.ts";
+import type { ViewProps } from "../../app/views.ts";
+import { StatusBadge } from "../../parts/delivery-state.tsx";
+import { control } from "../../state/mock.ts";
 import { TaskDetail } from "./task-detail.tsx";
 
 const taskTypes = Object.keys(defaultSettings.tasks.plans).filter((type) => type !== "*");

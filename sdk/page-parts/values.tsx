@@ -1,0 +1,134 @@
+import { type ComponentChildren, Fragment } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { Button, CopyButton, Toggles } from "./controls.tsx";
+import { useNowMs } from "./state.ts";
+import { countBytes, formatExact, formatHex, formatTimeNear, indentJson, plural } from "./text.ts";
+
+/** A time of the server, with its date on another day than now; the pointer shows it with milliseconds. */
+export const Time = ({ at }: { readonly at: string }) => (
+  <time title={formatExact(at)}>{formatTimeNear(at, useNowMs())}</time>
+);
+
+/** Names with values; one without a value is left out. */
+export const Facts = ({ values }: { readonly values: Readonly<Record<string, ComponentChildren>> }) => (
+  <dl class="facts">
+    {Object.entries(values).map(
+      ([name, value]) =>
+        value && (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
+);
+
+interface CopiedProps {
+  readonly value: string;
+  /** What it is. Default: the value. */
+  readonly name?: string | undefined;
+  readonly href?: string | undefined;
+}
+
+/** A whole id, key or URL with a button that copies it. */
+export const Copied = ({ value, name, href }: CopiedProps) => (
+  <>
+    <span class="mono">{href ? <a href={href}>{value}</a> : value}</span>{" "}
+    <CopyButton label="Copy" name={`Copy ${name ?? value}`} text={value} class="quiet" />
+  </>
+);
+
+const formats = ["Exact", "Indented", "Hex"] as const;
+
+/** A body as it was sent, indented, or as a hex dump. */
+export function BodyText({ label, text }: { readonly label: string; readonly text: string }) {
+  const [format, setFormat] = useState<(typeof formats)[number]>("Indented");
+  const bytes = useMemo(() => countBytes(text), [text]);
+  const indented = useMemo(() => indentJson(text), [text]);
+  return (
+    <section class="body-text" aria-label={label}>
+      <div class="title-bar">
+        <h4>
+          {label} <span class="muted">{plural(bytes, "byte")}</span>
+        </h4>
+        <Toggles label={`${label} as`} names={formats} pressed={format} onPress={setFormat} />
+        <CopyButton label="Copy" text={text} />
+      </div>
+      {format === "Hex" ? (
+        <TextBlock hex text={formatHex(text)} />
+      ) : (
+        <TextBlock
+          text={format === "Exact" ? text : (indented ?? text)}
+          syntax={indented === null ? undefined : "json"}
+        />
+      )}
+    </section>
+  );
+}
+
+export const Truncated = () => (
+  <p class="muted">The response was longer: only its start, up to here, was kept.</p>
+);
+
+/** What is coloured; the name of a group is the class of its text. */
+const syntaxes = {
+  json: /(?<key>"[^"\\]*(?:\\.[^"\\]*)*"(?=\s*:))|(?<string>"[^"\\]*(?:\\.[^"\\]*)*"?)|(?<word>[^\s{}[\],:"]+)/gs,
+  headers: /^(?<muted>[^:\n]+:)/gm,
+};
+
+interface TextBlockProps {
+  readonly text: string;
+  /** Marked, in front of the text. */
+  readonly prefix?: string;
+  readonly hex?: boolean;
+  readonly syntax?: keyof typeof syntaxes | undefined;
+}
+
+/** Characters that are drawn at once: a browser needs seconds for a line of megabytes. */
+const charsMax = 50_000;
+
+/** Preformatted text that scrolls when it is long. */
+export function TextBlock({ text, prefix, hex = false, syntax }: TextBlockProps) {
+  const [shownMax, setShownMax] = useState(charsMax);
+  const hidden = text.length - shownMax;
+  const shown = hidden > 0 ? text.slice(0, shownMax) : text;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too. */}
+      <pre class={hex ? "hex" : undefined} tabIndex={0}>
+        {prefix && <mark class="tone-wait">{prefix}</mark>}
+        {syntax ? coloured(shown, syntaxes[syntax]) : shown}
+      </pre>
+      {hidden > 0 && (
+        <div class="tools">
+          <span class="muted">{plural(hidden, "character")} more.</span>
+          <Button label="Show more" onClick={() => setShownMax(shownMax * 4)} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function coloured(text: string, syntax: RegExp): ComponentChildren[] {
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (const { 0: token, index, groups = {} } of text.matchAll(syntax)) {
+    const name = Object.keys(groups).find((group) => groups[group] !== undefined);
+    parts.push(text.slice(end, index), <span class={name}>{token}</span>);
+    end = index + token.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
+export type HttpHeaders = Readonly<Record<string, string>>;
+
+/** HTTP headers, one per line. */
+export const linesOf = (headers: HttpHeaders): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+export const Headers = ({ headers }: { readonly headers: HttpHeaders }) => (
+  <TextBlock syntax="headers" text={linesOf(headers) || "none"} />
+);
