@@ -10,14 +10,23 @@ import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { ConfigurationError } from "./errors.ts";
 import { createImports, type Imports } from "./imports/imports.ts";
-import { type Connections, createConnections } from "./operations/connections.ts";
-import { createJobs, type Jobs } from "./operations/jobs.ts";
-import { fetchMe, type Me } from "./operations/me.ts";
-import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
+import {
+  type Connections,
+  createConnections,
+  createJobs,
+  createWorks,
+  type Jobs,
+  type Works,
+} from "./operations/jobs.ts";
 import { createTasks, type Tasks } from "./operations/tasks.ts";
 import { createTaxClients, type TaxClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
-import { createWorks, type Works } from "./operations/works.ts";
+import {
+  createPartnerWorkspaces,
+  fetchMe,
+  type Me,
+  type PartnerWorkspaces,
+} from "./operations/workspaces.ts";
 import {
   type CallOptions,
   type CreateClientOptions,
@@ -27,7 +36,7 @@ import {
 } from "./options.ts";
 import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
-import { checkInput } from "./validation/check-input.ts";
+import { checkInput } from "./validation.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {

@@ -48,45 +48,35 @@ export {
 export type { ClientTask, WaitForTasksOptions } from "./imports/wait-for-tasks.ts";
 export type { OpenUnion } from "./open-union.ts";
 export type {
+  ArtifactInput,
   CollectConnectionInput,
-  Connections,
-  ProviderConnection,
-  ProviderConnectionStatus,
-  StartConnectionInput,
-} from "./operations/connections.ts";
-export type {
   ConnectionJob,
   ConnectionJobStatus,
+  Connections,
   CreateJobInput,
+  JobArtifact,
   Jobs,
   JobWork,
   JobWorkInput,
+  ProviderConnection,
+  ProviderConnectionStatus,
+  StartConnectionInput,
+  Works,
 } from "./operations/jobs.ts";
-export type { Me, User, Workspace, WorkspaceRole, WorkspaceUser } from "./operations/me.ts";
 export type { Page, PagedList } from "./operations/pagination.ts";
-export type {
-  AddedUser,
-  AddUsersInput,
-  CreateWorkspaceInput,
-  FirmSize,
-  PartnerWorkspace,
-  PartnerWorkspaces,
-} from "./operations/partner-workspaces.ts";
 export {
+  type ListTasksOptions,
   type SubTask,
   type Task,
+  TaskFailedError,
   type TaskResult,
   type TaskStatus,
+  type Tasks,
   type TaskTaxPrepResult,
   type TaskUnknownResult,
   type UserShortDetails,
-  workIdOf,
-} from "./operations/task.ts";
-export {
-  type ListTasksOptions,
-  TaskFailedError,
-  type Tasks,
   type WaitForTaskOptions,
+  workIdOf,
 } from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,
@@ -101,29 +91,43 @@ export type {
 } from "./operations/tax-clients.ts";
 export type {
   CreateWebhookEndpointInput,
+  EnsuredEndpoint,
+  EnsureEndpointInput,
   ListWebhookEndpointsOptions,
+  RotateEndpointSecretInput,
   RotateWebhookEndpointSecretInput,
+  StoredEndpoint,
   UpdateWebhookEndpointInput,
   WebhookEndpoint,
   WebhookEndpointSecret,
   WebhookEndpoints,
-} from "./operations/webhook-endpoints.ts";
-export type {
-  EnsuredEndpoint,
-  EnsureEndpointInput,
-  RotateEndpointSecretInput,
-  StoredEndpoint,
   WebhookEventType,
   Webhooks,
 } from "./operations/webhooks.ts";
-export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
+export type {
+  AddedUser,
+  AddUsersInput,
+  CreateWorkspaceInput,
+  FirmSize,
+  Me,
+  PartnerWorkspace,
+  PartnerWorkspaces,
+  User,
+  Workspace,
+  WorkspaceRole,
+  WorkspaceUser,
+} from "./operations/workspaces.ts";
 export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { PostgresTableOptions } from "./postgres-table.ts";
 export { postgresRateLimitStore } from "./rate-limit/postgres-rate-limit-store.ts";
 export type { Priority, RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";
-export { fileSecrets } from "./signing-secrets/file-secrets.ts";
-export { readSigningSecrets, type SecretStore, signingSecrets } from "./signing-secrets/signing-secrets.ts";
+export {
+  fileSecrets,
+  readSigningSecrets,
+  type SecretStore,
+  signingSecrets,
+} from "./signing-secrets/signing-secrets.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

@@ -11,9 +11,15 @@ import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";
 import type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";
-import { checkInput } from "./validation/check-input.ts";
-import { requestHeaders, userAgent, visibleAscii } from "./validation/request-headers.ts";
-import { hostName, isSecure, serviceUrl } from "./validation/service-url.ts";
+import {
+  checkInput,
+  hostName,
+  isSecure,
+  requestHeaders,
+  serviceUrl,
+  userAgent,
+  visibleAscii,
+} from "./validation.ts";
 
 export interface RateLimitOptions {
   /** Requests per window: those that the service accepts, or a part of them. Default 120. @see interface §8 */

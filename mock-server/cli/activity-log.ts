@@ -1,8 +1,7 @@
 // One line for each request and each delivery attempt. The text of a line can come from anyone who reaches the mock:
 // secrets are masked, and control characters, which could drive a terminal, are escaped.
 
-import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
-import { painter } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { durationText, painter } from "@workspace-tasks/kernel/layout.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { visible } from "@workspace-tasks/kernel/visible.ts";
 import { redactText } from "../graphql/documents/redaction.ts";

@@ -1,6 +1,5 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
+import { lineWidth, painter, usesColor, wrapLines } from "@workspace-tasks/kernel/layout.ts";
 import {
   type Line,
   type LineOptions,

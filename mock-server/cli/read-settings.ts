@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { parseJsonText } from "@workspace-tasks/kernel/json-text.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { jsonOrUndefined, parseJsonText } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { reasonOf } from "./reason-of.ts";

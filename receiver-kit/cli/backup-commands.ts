@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { CommandError, text, toggle, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { storeVariable } from "./inbox-subcommand.ts";
 

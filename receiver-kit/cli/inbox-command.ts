@@ -1,6 +1,5 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import { CommandError, toggle, UsageError, wholeNumber } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { InboxRowReference, InboxRowState, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";

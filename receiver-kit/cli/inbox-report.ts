@@ -1,8 +1,11 @@
 import { isNestedDeeper, jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
-import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
+import {
+  durationText,
+  type Paint,
+  renderTable,
+  type Tone,
+  wrapBehind,
+} from "@workspace-tasks/kernel/layout.ts";
 import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import { countedMax, type InboxRowDetails, type InboxRowSummary, type InboxStats } from "../inbox/inbox.ts";

@@ -1,4 +1,3 @@
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   type Flag,
@@ -7,9 +6,10 @@ import {
   type ParsedArguments,
   text,
   toggle,
-} from "@workspace-tasks/kernel/cli/flags.ts";
+  UsageError,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import type { ReportLayout } from "./inbox-report.ts";

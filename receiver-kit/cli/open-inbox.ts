@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { type InboxStore, storeOf } from "../inbox/inbox.ts";
 

@@ -1,7 +1,6 @@
 // The filters of rows, once for the help texts and the parsers of all commands that have them.
 
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type FlagValues, flag, list, text } from "@workspace-tasks/kernel/cli/flags.ts";
+import { type FlagValues, flag, list, text, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type InboxRowState, rowStates } from "../inbox/inbox.ts";
 import type { RowFilter } from "../maintenance/row-filter.ts";
 

@@ -1,11 +1,12 @@
+import { utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import fastSha256 from "fast-sha256";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import type { SendAttempt } from "../request/transport.ts";
-import { sha256 } from "./sha256.ts";
 
 // The short-lived token of a client's key. Its states:
 //
@@ -67,13 +68,13 @@ interface CurrentToken extends Credential {
   readonly expiresAtMs: number;
 }
 
-export interface RefreshEvent {
+interface RefreshEvent {
   readonly reason: "first" | "due" | "expired" | "rejected";
   readonly ok: boolean;
   readonly durationMs: number;
 }
 
-export interface CredentialsOptions {
+interface CredentialsOptions {
   readonly exchange: KeyExchange;
   readonly source: ApiKeySource;
   readonly url: URL;
@@ -383,4 +384,9 @@ function readClaims(token: string): { exp?: number | undefined; iat?: number | u
 function numberField(claims: object, name: string): number | undefined {
   const value: unknown = Reflect.get(claims, name);
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** The SHA-256 of a text, in hex. Not of `node:crypto`, which browsers do not have, nor of their own, which is asynchronous. */
+export function sha256(text: string): string {
+  return Array.from(fastSha256.hash(utf8(text)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

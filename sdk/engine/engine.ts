@@ -6,9 +6,7 @@ import type { Redactor } from "../call/redactor.ts";
 import { deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/transport.ts";
-import { createSend, type Execute, type Send, type SettledCall } from "./call.ts";
-import { createRouters } from "./routers.ts";
-import { runCall } from "./run-call.ts";
+import { createRouters, createSend, type Execute, runCall, type Send, type SettledCall } from "./call.ts";
 
 export interface WorkspaceToken {
   readonly token: string;

@@ -5,7 +5,7 @@ import { toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { builtInModule, nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { Hash } from "fast-sha256";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { ArtifactInput } from "../operations/works.ts";
+import type { ArtifactInput } from "../operations/jobs.ts";
 import { createUploadSource, type UploadBody } from "../uploads/upload-source.ts";
 import type { UploadProgress } from "../uploads/uploads.ts";
 import { type CheckedClient, type ImportArtifact, type ImportFileArtifact, method } from "./import-input.ts";

@@ -2,15 +2,20 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { Jobs, JobWorkInput } from "../operations/jobs.ts";
-import type { Me } from "../operations/me.ts";
+import {
+  type ArtifactInput,
+  artifactFields,
+  type Jobs,
+  type JobWorkInput,
+  type Works,
+} from "../operations/jobs.ts";
 import type { Tasks } from "../operations/tasks.ts";
 import type { TaxClients } from "../operations/tax-clients.ts";
-import { type ArtifactInput, artifactFields, type Works } from "../operations/works.ts";
+import type { Me } from "../operations/workspaces.ts";
 import type { CallOptions, ResolvedOptions } from "../options.ts";
 import type { UploadBody } from "../uploads/upload-source.ts";
 import type { Uploads } from "../uploads/uploads.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput } from "../validation.ts";
 import type { ClientStatus } from "./import-state.ts";
 import type { ImportJournal } from "./journal/import-journal.ts";
 

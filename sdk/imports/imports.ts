@@ -1,4 +1,4 @@
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput } from "../validation.ts";
 import { type ImportOptions, type ImportParts, importOptions, method } from "./import-input.ts";
 import type { ImportResult } from "./import-result.ts";
 import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";

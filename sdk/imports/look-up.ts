@@ -1,7 +1,7 @@
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
-import { workIdOf } from "../operations/task.ts";
+import { workIdOf } from "../operations/tasks.ts";
 import type { CallOptions } from "../options.ts";
 import type { ImportParts } from "./import-input.ts";
 import { derivedFrom, type WorkMode } from "./import-state.ts";

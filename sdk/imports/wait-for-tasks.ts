@@ -4,10 +4,9 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import { type Task, workIdOf } from "../operations/task.ts";
-import { TaskFailedError } from "../operations/tasks.ts";
+import { type Task, TaskFailedError, workIdOf } from "../operations/tasks.ts";
 import { deadlineMsDefaults } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput } from "../validation.ts";
 import type { ImportParts } from "./import-input.ts";
 import type { ImportResult } from "./import-result.ts";
 import { settle } from "./settle.ts";

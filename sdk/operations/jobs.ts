@@ -2,10 +2,12 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import type * as generated from "../generated/operations.ts";
+import type { CreateJobWorkArtifactsInput as ArtifactInput } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
+import type { JobArtifact } from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import type { PickSelected } from "./picked-types.ts";
+import type { PickSelected } from "./workspaces.ts";
 
 export type CreateJobInput = generated.CreateConnectionJobMutationVariables;
 export type JobWorkInput = generated.CreateJobWorksInput;
@@ -77,5 +79,107 @@ export function createJobs(send: Send): Jobs {
 
     startImport: (jobId, call) =>
       send(startImport, (check) => ({ connectionJobId: check(s.nonEmptyString, jobId) }), call),
+  };
+}
+
+export type { ArtifactInput, JobArtifact };
+
+/** The works of a job. @see interface §4 */
+export interface Works {
+  /**
+   * Attaches files to a job work, by the URL from which the service fetches them during the import.
+   *
+   * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
+   * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice; `imports.start` uses
+   * another job then. Beyond the interface, which names the operation without its shape (documented).
+   */
+  attachArtifacts(
+    jobWorkId: string,
+    artifacts: readonly ArtifactInput[],
+    call?: CallOptions,
+  ): Call<readonly JobArtifact[]>;
+}
+
+const attachArtifacts = defineOperation("CreateJobWorkArtifacts", "partner.works.attachArtifacts");
+
+export const artifactFields = {
+  name: s.string,
+  type: s.string,
+  externalId: s.nonEmptyString,
+  url: s.nullish(s.string),
+  metadata: s.anything,
+};
+// Fields that the interface does not show are passed on.
+const artifactsInput = s.nonEmptyArray(s.looseObject(artifactFields));
+
+export function createWorks(send: Send): Works {
+  return {
+    attachArtifacts: (jobWorkId, artifacts, call) =>
+      send(
+        attachArtifacts,
+        (check) => ({
+          jobWorkId: check(s.nonEmptyString, jobWorkId),
+          inputs: check(artifactsInput, artifacts),
+        }),
+        call,
+      ),
+  };
+}
+
+export interface StartConnectionInput
+  extends Omit<generated.StartProviderConnectionMutationVariables, "inputs"> {
+  /** The credentials of the partner's platform; `{}` for a platform that needs none. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+export interface CollectConnectionInput
+  extends Omit<generated.CollectProviderConnectionMutationVariables, "connectionId"> {}
+
+/** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
+export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed" | "disconnected">;
+/** A link between a workspace and a partner's platform. @see interface §2 */
+export interface ProviderConnection
+  extends PickSelected<
+    schema.ProviderConnection,
+    generated.ProviderConnectionFieldsFragment,
+    { readonly status: ProviderConnectionStatus }
+  > {}
+
+/** Links between a workspace and a partner's platform. @see interface §4 */
+export interface Connections {
+  /**
+   * Starts a connection with the credentials of the partner's platform; it is `pending` until it is collected.
+   *
+   * `inputs` usually holds `apiKey`, `securityToken` and `baseUrl`. Errors: `NOT_FOUND` for an unknown workspace,
+   * `PERMISSION_DENIED`. Not idempotent. Beyond the interface, which names the operation without its shape (documented).
+   */
+  start(input: StartConnectionInput, call?: CallOptions): Call<ProviderConnection>;
+
+  /**
+   * Makes the service test the credentials of the start step against the partner's platform.
+   *
+   * The result is in `status`, and is not an error: `active`, or an error state. `inputs` is stored and returned as
+   * `settings`. Errors: `NOT_FOUND`, `PERMISSION_DENIED`. Idempotent, except that the platform is contacted again.
+   */
+  collect(connectionId: string, input?: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
+}
+
+const startConnection = defineOperation("StartProviderConnection", "partner.connections.start");
+const collectConnection = defineOperation("CollectProviderConnection", "partner.connections.collect", {
+  idempotent: true,
+});
+
+const startInput = s.strictObject({
+  workspaceId: s.nonEmptyString,
+  providerKey: s.nonEmptyString,
+  inputs: s.plainObject,
+});
+const collectInput = s.strictObject({ connectionId: s.nonEmptyString, inputs: s.anything });
+
+export function createConnections(send: Send): Connections {
+  return {
+    start: (input, call) => send(startConnection, (check) => check(startInput, input), call),
+
+    collect: (connectionId, input, call) =>
+      send(collectConnection, (check) => check(collectInput, { ...input, connectionId }), call),
   };
 }

@@ -5,7 +5,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallMeta, Check } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { checkInput } from "../validation/check-input.ts";
+import { checkInput } from "../validation.ts";
 
 export interface Page<Item, Cursor> {
   readonly items: readonly Item[];

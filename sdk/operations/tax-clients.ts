@@ -4,7 +4,6 @@ import type { Call, Send } from "../engine/call.ts";
 import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { notFound, workspaceIn } from "./me.ts";
 import {
   createOffsetList,
   createPagedList,
@@ -13,8 +12,8 @@ import {
   type PagedList,
   pageSize,
 } from "./pagination.ts";
-import type { Override, PickSelected } from "./picked-types.ts";
-import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
+import { readTask, type Task, type TaskStatus, taskStatus } from "./tasks.ts";
+import { notFound, type Override, type PickSelected, workspaceIn } from "./workspaces.ts";
 
 export type CreateTaxClientInput = generated.CreateClientInput;
 export interface AddClientDocumentsInput extends Omit<generated.AddClientDocumentsInput, "clientId"> {}

@@ -4,13 +4,12 @@
 // field that is not null was applied, at least in part, and is never called rejected.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { ErrorCode, GraphQLErrorEntry, Outcome } from "../errors.ts";
 import type { ResponseHead } from "./fetch.ts";
-import { readExtensions, readResponseDetails } from "./response-details.ts";
-import { parseRetryAfterMs } from "./retry-after.ts";
 
 export interface GraphQLResponse extends ResponseHead {
   /** False when the body was not JSON, or JSON without `data` and `errors`. */
@@ -254,4 +253,228 @@ function readServiceError(message: string, code: string | undefined): ServiceErr
   return code === undefined && /\bnot found\b/.test(text)
     ? { code: "NOT_FOUND", outcome: "rejected" }
     : undefined;
+}
+
+// What a response says besides its data, as a caller may print it: redacted, and limited in size.
+
+export interface ResponseDetails {
+  /** The service's name for the request: a header such as `x-request-id`, or `extensions.requestId`. */
+  readonly requestId: string | undefined;
+  /** Response headers by lower-case name, without cookies. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `extensions` of the GraphQL response. */
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+}
+
+const requestIdHeaders = ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid"];
+const requestIdFields = ["requestId", "request_id"];
+const entriesMax = 100;
+const valuesMax = 1_000;
+const depthMax = 6;
+
+export function readResponseDetails(response: ResponseHead, redactor: Redactor): ResponseDetails {
+  const { extensions } = response;
+  return {
+    requestId: requestIdOf(response, redactor),
+    headers: readHeaders(response.headers, redactor),
+    extensions: isPlainObject(extensions) ? readExtensions(extensions, redactor) : undefined,
+  };
+}
+
+/** Found without a copy of the other details: events have it too. */
+export function requestIdOf(
+  { headers, extensions, errors }: ResponseHead,
+  redactor: Redactor,
+): string | undefined {
+  for (const name of requestIdHeaders) {
+    const value = headers.get(name);
+    if (value) return redactor.text(value);
+  }
+  const [error] = Array.isArray(errors) ? errors : [];
+  for (const source of [extensions, isPlainObject(error) ? error["extensions"] : undefined]) {
+    const value = isPlainObject(source) && requestIdFields.map((name) => source[name]).find(isFilledText);
+    if (value) return redactor.text(value);
+  }
+  return undefined;
+}
+
+export function readHeaders(headers: Headers, redactor: Redactor): Readonly<Record<string, string>> {
+  const all: [name: string, value: string][] = [];
+  headers.forEach((value, name) => {
+    if (all.length >= entriesMax || /^set-cookie2?$/i.test(name)) return;
+    all.push([name, redactor.text(value)]);
+  });
+  return Object.fromEntries(all);
+}
+
+/** A copy of the first values of `extensions`, of a response or of one of its errors. */
+function readExtensions(
+  extensions: Readonly<Record<string, unknown>>,
+  redactor: Redactor,
+): Readonly<Record<string, unknown>> {
+  let valuesLeft = valuesMax;
+  const copy = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return redactor.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= depthMax) return undefined;
+    const entries: [name: string, value: unknown][] = [];
+    for (const [name, field] of Object.entries(value).slice(0, entriesMax)) {
+      if (valuesLeft-- > 0) entries.push([redactor.text(name), copy(field, depth + 1)]);
+    }
+    return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+  };
+  return copy(extensions, 0) as Readonly<Record<string, unknown>>;
+}
+
+function isFilledText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+const seconds = /^\d+$/;
+
+/**
+ * How long a `Retry-After` header asks to wait, in milliseconds; undefined without a usable header.
+ *
+ * A date is compared with the response's own `Date` header if there is one, because the two clocks may differ. Anything
+ * but whole seconds or an HTTP date is ignored: a lenient parser makes `1 Jan` one second.
+ */
+export function parseRetryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get("retry-after");
+  if (value === null) return undefined;
+  if (seconds.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
+  const date = parseHttpDateMs(value);
+  if (date === undefined) return undefined;
+  const serverNowMs = parseHttpDateMs(headers.get("date") ?? "") ?? nowMs;
+  return Math.max(0, date - serverNowMs);
+}
+
+// RFC 9110 §5.6.7: the one date format that senders may generate.
+const httpDate =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+function parseHttpDateMs(value: string): number | undefined {
+  if (!httpDate.test(value)) return undefined;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+// What an error of `fetch` says: whether a byte of the request can have left, and why there is no response.
+
+interface NetworkContext {
+  readonly redactor: Redactor;
+  readonly host: string;
+}
+
+/** @param got what the option `fetch` returned */
+export function notResponse(got: string, cause?: unknown): Failure {
+  const message = `expected the option fetch to return a Response, got ${got}`;
+  return failure("RESPONSE_INVALID", message, { outcome: "unknown", cause });
+}
+
+/** @param hasResponse the headers of a response had arrived */
+export function networkFailure(error: unknown, hasResponse: boolean, context: NetworkContext): Failure {
+  const { redactor, host } = context;
+  const errors = chainOf(error);
+  const found = codeOf(errors);
+  const code = found && redactor.text(found);
+  const cause = redactor.cause(error);
+  // The cause itself has the code, also when the error of `fetch` only wraps the one with a code.
+  if (code !== undefined && cause instanceof Error && !("code" in cause)) Object.assign(cause, { code });
+  const named = (message: string) => (code === undefined ? message : `${message} (${code})`);
+  const isUnsent = !hasResponse && neverSent(error);
+  const details = { outcome: isUnsent ? "not_sent" : "unknown", remedy: "repeat", cause } as const;
+  const lost = (message: string, remedy: Failure["remedy"] = "repeat") =>
+    failure("NETWORK_FAILED", message, { ...details, remedy });
+  if (code !== undefined && damagedCodes.test(code)) {
+    const message = named(`the compressed response of ${host} is damaged or incomplete`);
+    return failure("RESPONSE_INVALID", message, details);
+  }
+  if (hasResponse) return lost(named(`${host} cut the connection inside the response`));
+  const argument = errors.find(isArgumentError);
+  if (argument) return argumentRejected(redactor.text(argument.message), cause);
+  const [fault] = errors;
+  if (fault && isProgramError(fault))
+    return notResponse(redactor.text(`a ${fault.name} (${fault.message})`), cause);
+  const [refused] = errors.flatMap(({ message }) => refusedBeforeSending.exec(message)?.[0] ?? []);
+  if (refused === "bad port") {
+    return lost(
+      `fetch sends nothing to the port of ${host}: the port is reserved for another protocol`,
+      "none",
+    );
+  }
+  if (refused !== undefined) return lost(`no connection to ${host}: ${refused}`);
+  // The next attempt would get the same certificate, or none.
+  if (code === noTlsCode) return lost(`${host} speaks no TLS on this port (${code})`, "none");
+  if (code !== undefined && certificateCodes.test(code)) {
+    return lost(`the TLS certificate of ${host} is not accepted (${code})`, "none");
+  }
+  return lost(named(isUnsent ? `${host} could not be reached` : `the connection to ${host} was lost`));
+}
+
+function argumentRejected(detail: string, cause: unknown): Failure {
+  const message = `fetch does not take what it is given (${detail}); check the option fetch, and that its dispatcher or agent is of the same package`;
+  return failure("CONFIGURATION_INVALID", message, { cause });
+}
+
+// Of zlib and Brotli.
+const damagedCodes = /^(?:Z_|ERR__ERROR_FORMAT_)/;
+
+const noTlsCode = "ERR_SSL_WRONG_VERSION_NUMBER";
+const certificateCodes = /^(?:CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS_CERT)_/;
+
+const neverConnectedCodes =
+  /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+// Calls of the system that come before the first byte of a request.
+const connectingCalls = new Set(["connect", "getaddrinfo"]);
+
+// Two errors of undici without a code: a port that the fetch standard blocks, and a proxy that opens no tunnel.
+const refusedBeforeSending = /^(?:bad port$|Proxy response \(\d{3}\))/;
+
+// How fetch says that it does not take its arguments, in Node and in browsers: it checks them before it sends anything.
+const argumentMessages =
+  /^(?:(?:Window\.)?fetch|Request(?:Init| constructor)?|Headers(?:Init|\.\w+)?)\b[^:]*: |^Failed to (?:construct '|parse URL|execute 'fetch')/;
+
+// What engines say of a mistake in a program. A TypeError alone says nothing: browsers throw it for a lost connection.
+const mistakeMessages =
+  /is not (?:a function|a constructor|defined|iterable)|^Cannot (?:read|set|access|destructure)|^(?:undefined|null) is not|can't access/;
+
+function isArgumentError(error: Error): boolean {
+  const isTypeError = error.name === "TypeError" && argumentMessages.test(error.message);
+  return isTypeError || Reflect.get(error, "code") === "UND_ERR_INVALID_ARG";
+}
+
+function isProgramError({ name, message }: Error): boolean {
+  if (name === "ReferenceError" || name === "SyntaxError" || name === "RangeError") return true;
+  return name === "TypeError" && mistakeMessages.test(message);
+}
+
+/** True when the error proves that no byte of the request was sent, to any of the host's addresses. */
+function neverSent(error: unknown, depth = 0): boolean {
+  if (!isError(error) || depth > nestingMax) return false;
+  const { code, syscall, errors } = error as { code?: unknown; syscall?: unknown; errors?: unknown };
+  if (Array.isArray(errors)) {
+    return errors.length > 0 && errors.every((each) => neverSent(each, depth + 1));
+  }
+  if (typeof code === "string" && (neverConnectedCodes.test(code) || certificateCodes.test(code)))
+    return true;
+  if (typeof syscall === "string" && connectingCalls.has(syscall)) return true;
+  return refusedBeforeSending.test(error.message) || neverSent(error.cause, depth + 1);
+}
+
+const nestingMax = 5;
+
+/** The error, its cause or the first of its errors, the cause of that, and so on. */
+function chainOf(error: unknown, depth = 0): readonly Error[] {
+  if (!isError(error) || depth > nestingMax) return [];
+  const { errors } = error as { errors?: unknown };
+  return [error, ...chainOf(Array.isArray(errors) ? errors[0] : error.cause, depth + 1)];
+}
+
+/** The platform's error code, such as `ECONNREFUSED`. */
+function codeOf(errors: readonly Error[]): string | undefined {
+  const codes = errors.map((each): unknown => Reflect.get(each, "code"));
+  return codes.find(
+    (code): code is string => typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code),
+  );
 }

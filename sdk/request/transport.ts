@@ -9,9 +9,14 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { OperationKind, UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { detailsOf, failureIn, type GraphQLResponse } from "./classify-response.ts";
+import {
+  detailsOf,
+  failureIn,
+  type GraphQLResponse,
+  networkFailure,
+  notResponse,
+} from "./classify-response.ts";
 import { type Fetch, headOf, ResponseBody, type ResponseHead, requestDefaults } from "./fetch.ts";
-import { networkFailure, notResponse } from "./network-failure.ts";
 
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;

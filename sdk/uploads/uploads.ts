@@ -12,6 +12,12 @@ import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import {
+  networkFailure,
+  notResponse,
+  parseRetryAfterMs,
+  readResponseDetails,
+} from "../request/classify-response.ts";
+import {
   type FetchBytes,
   type FetchResponse,
   headOf,
@@ -19,12 +25,8 @@ import {
   type ResponseHead,
   requestDefaults,
 } from "../request/fetch.ts";
-import { networkFailure, notResponse } from "../request/network-failure.ts";
-import { readResponseDetails } from "../request/response-details.ts";
-import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
-import { checkInput } from "../validation/check-input.ts";
-import { urlBelow } from "../validation/service-url.ts";
+import { checkInput, urlBelow } from "../validation.ts";
 import { createUploadSource, type UploadBody, type UploadChunk, type UploadSource } from "./upload-source.ts";
 
 export interface UploadProgress {

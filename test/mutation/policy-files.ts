@@ -22,9 +22,11 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/events/webhook-event.ts": [],
   "sdk/rate-limit/sliding-window.ts": [],
   "sdk/rate-limit/slow-start.ts": [],
-  "sdk/request/classify-response.ts": ["test/unit/sdk/request/classified-responses.test.ts"],
-  "sdk/request/network-failure.ts": [],
-  "sdk/request/retry-after.ts": [],
+  "sdk/request/classify-response.ts": [
+    "test/unit/sdk/request/classified-responses.test.ts",
+    "test/integration/sdk/request/network-failure.test.ts",
+    "test/unit/sdk/request/retry-after.test.ts",
+  ],
   "sdk/request/retry-policy.ts": [],
   "sdk/kernel/json.ts": [
     "test/integration/mock-server/control/control-handler.test.ts",

@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   defineCommand,
   noArgument,
+  toggle,
+  UsageError,
   writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
-import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlagsWith, portFlag } from "./mock-options.ts";

@@ -1,4 +1,4 @@
-import * as flags from "@workspace-tasks/kernel/cli/flags.ts";
+import * as flags from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
 import { contractProfile } from "../../faults/contract-profile.ts";

@@ -1,4 +1,4 @@
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import type { MockServer } from "../../create-mock.ts";
 import { isMockServerError } from "../../errors.ts";

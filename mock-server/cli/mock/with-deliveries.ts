@@ -1,4 +1,4 @@
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isReceiverUrl } from "../../checks/service-url.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../settings/settings.ts";

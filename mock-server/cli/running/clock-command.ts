@@ -1,12 +1,12 @@
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   defineCommand,
+  toggle,
   toJson,
+  UsageError,
   write,
   writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ClockView } from "../../control/mock/mock-routes.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";

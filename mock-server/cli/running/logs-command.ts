@@ -1,6 +1,12 @@
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { type FlagValues, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import {
+  CommandError,
+  type CommandIo,
+  defineCommand,
+  type FlagValues,
+  noArgument,
+  toggle,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { type LoggedActivity, lineOf } from "../activity-log.ts";
 import { createBoundedOutput, createLogOutput, type LogOutput } from "../log-output.ts";

@@ -1,7 +1,13 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, write, writeData } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
-import { painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import {
+  CommandError,
+  type CommandIo,
+  defineCommand,
+  toggle,
+  UsageError,
+  write,
+  writeData,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
+import { painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliveryDetail } from "../../control/deliveries/delivery-routes.ts";
 import { withoutSecrets, withoutStatus } from "../activity-log.ts";

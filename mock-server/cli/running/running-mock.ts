@@ -1,8 +1,6 @@
 // What the commands that talk to a running mock share.
 
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { flag } from "@workspace-tasks/kernel/cli/flags.ts";
+import { CommandError, type CommandIo, flag } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createControlClient } from "../../control/control-client.ts";

@@ -1,5 +1,11 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, write, writeData } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  CommandError,
+  type CommandIo,
+  defineCommand,
+  UsageError,
+  write,
+  writeData,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../node/snapshot-file.ts";
 import { reasonOf } from "../reason-of.ts";

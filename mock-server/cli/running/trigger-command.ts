@@ -1,19 +1,20 @@
 import { events, isKnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   defineCommand,
+  type FlagValues,
+  flag,
   onlyArgument,
+  text,
+  toggle,
+  UsageError,
   write,
   writeData,
   writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
-import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { durationText, lineWidth, painter, renderTable, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";

@@ -1,8 +1,14 @@
-import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { flagName, list, repeated, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
-import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import {
+  flagName,
+  list,
+  repeated,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
+import { lineWidth, renderTable, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
 import { auditChecks } from "../check-receiver/checks/catalog.ts";

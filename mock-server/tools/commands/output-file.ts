@@ -1,7 +1,7 @@
 // Files that a command writes, named by a flag: an error names both.
 
 import { extname } from "node:path";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { reasonOf } from "@workspace-tasks/mock-server/parts";
 

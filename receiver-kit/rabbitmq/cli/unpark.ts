@@ -1,6 +1,11 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import {
+  CommandError,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { ChannelModel, GetMessage } from "amqplib";
 import { connectAmqplib, explain } from "../amqp-client.ts";

@@ -1,8 +1,7 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { visible, visibleLines, visibleOutput } from "../visible.ts";
-import { ask } from "./ask.ts";
-import { type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
+import { ask, type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
 
 /** What a program does with its arguments. */
 export interface Program {

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runEndpointsCommand } from "../../../mock-server/tools/commands/service/endpoints-command.ts";
 import { runListenCommand } from "../../../mock-server/tools/commands/service/listen-command.ts";
 import { runTasksCommand } from "../../../mock-server/tools/commands/service/tasks-command.ts";
-import { widthOf } from "../../../sdk/kernel/layout/text.ts";
+import { widthOf } from "../../../sdk/kernel/layout.ts";
 import { freePort, listen } from "../../support/listen.ts";
 import { type CapturedCommand, runCommand, startCommand } from "../../support/run-command.ts";
 import { withFolder } from "../../support/with-folder.ts";

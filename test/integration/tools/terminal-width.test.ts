@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { commands } from "../../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
-import { widthOf } from "../../../sdk/kernel/layout/text.ts";
+import { widthOf } from "../../../sdk/kernel/layout.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
 import { type CapturedCommand, runCommand } from "../../support/run-command.ts";

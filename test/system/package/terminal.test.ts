@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { widthOf } from "../../../sdk/kernel/layout/text.ts";
+import { widthOf } from "../../../sdk/kernel/layout.ts";
 import { listen } from "../../support/listen.ts";
 import { missingProgram } from "../../support/missing-program.ts";
 import { packageFlags } from "../../support/package-flags.ts";

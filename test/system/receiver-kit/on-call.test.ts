@@ -8,7 +8,7 @@ import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { widthOf } from "../../../sdk/kernel/layout/text.ts";
+import { widthOf } from "../../../sdk/kernel/layout.ts";
 import { claimOptions, doneWith, runningAt } from "../../support/inbox-rows.ts";
 import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
 import type { PostgresDatabase } from "../../support/postgres.ts";

@@ -1,6 +1,11 @@
-import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { wrapBehind, wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
+import {
+  type Paint,
+  painter,
+  renderTable,
+  type Tone,
+  wrapBehind,
+  wrapLines,
+} from "@workspace-tasks/kernel/layout.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
 import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";

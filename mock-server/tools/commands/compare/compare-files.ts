@@ -1,7 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  CommandError,
+  type CommandIo,
+  UsageError,
+  writeNotice,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";

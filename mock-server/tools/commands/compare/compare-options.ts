@@ -1,6 +1,13 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { type FlagValues, flag, repeated, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import {
+  CommandError,
+  type CommandIo,
+  type FlagValues,
+  flag,
+  repeated,
+  text,
+  toggle,
+  UsageError,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { type KeyName, keyNames, keyVariables } from "../../compare/rules/probe.ts";
 import type { Access } from "../../compare/run/session.ts";

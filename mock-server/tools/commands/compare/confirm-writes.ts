@@ -1,7 +1,5 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, write } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { lineWidth } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { reflow } from "@workspace-tasks/kernel/layout/text.ts";
+import { CommandError, type CommandIo, UsageError, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { lineWidth, reflow } from "@workspace-tasks/kernel/layout.ts";
 import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
 import { endpointLine, endpointsText } from "../../compare/report/text-report.ts";
 import { describeProbe } from "../../compare/rules/probe.ts";

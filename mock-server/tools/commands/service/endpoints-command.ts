@@ -1,7 +1,13 @@
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { list, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
-import { painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import {
+  CommandError,
+  list,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
+import { painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { reasonOf } from "@workspace-tasks/mock-server/parts";
 import {
   fileSecrets,

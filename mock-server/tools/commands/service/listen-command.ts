@@ -3,13 +3,20 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { type FlagValues, flag, list, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import {
+  CommandError,
+  type FlagValues,
+  flag,
+  list,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
-import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
-import { painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { durationText, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { randomName, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import {
   createBoundedOutput,

@@ -1,9 +1,14 @@
 // What the commands for the real service share: its address and key, its errors, questions, and where secrets go.
 
 import { readFile } from "node:fs/promises";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { type FlagValues, flag, text } from "@workspace-tasks/kernel/cli/flags.ts";
+import {
+  CommandError,
+  type CommandIo,
+  type FlagValues,
+  flag,
+  text,
+  UsageError,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
 import {

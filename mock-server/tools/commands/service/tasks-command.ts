@@ -1,9 +1,14 @@
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { list, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
-import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
-import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import { lineWidth, type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
+import { list, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  durationText,
+  lineWidth,
+  type Paint,
+  painter,
+  renderTable,
+  usesColor,
+  wrapBehind,
+} from "@workspace-tasks/kernel/layout.ts";
 import type { SubTask, Task } from "@workspace-tasks/sdk";
 import { serviceFlags, withService } from "./service.ts";
 

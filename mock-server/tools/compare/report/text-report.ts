@@ -1,4 +1,4 @@
-import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout.ts";
 import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
 import type { CreatedEndpoint } from "../run/created-endpoints.ts";
 import type { Problem } from "../run/preflight.ts";

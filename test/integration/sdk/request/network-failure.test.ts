@@ -1,8 +1,8 @@
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
+import { networkFailure } from "../../../../sdk/request/classify-response.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { networkFailure } from "../../../../sdk/request/network-failure.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";

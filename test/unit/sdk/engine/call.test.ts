@@ -3,7 +3,7 @@ import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
-import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
+import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
 import { createFakeEngine, fakeMeta, tasksOptions } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseJsonText } from "../../../../sdk/kernel/json-text.ts";
+import { parseJsonText } from "../../../../sdk/kernel/json.ts";
 
 describe("parseJsonText", () => {
   it("reads a file with a byte order mark", () => {

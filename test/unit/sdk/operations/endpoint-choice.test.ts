@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WebhookEndpoint } from "../../../../sdk/operations/webhook-endpoints.ts";
-import { chooseEndpoint, differenceOf } from "../../../../sdk/operations/webhooks.ts";
+import { chooseEndpoint, differenceOf, type WebhookEndpoint } from "../../../../sdk/operations/webhooks.ts";
 
 const url = "https://receiver.example/webhooks";
 /** An endpoint that was created in this second. */

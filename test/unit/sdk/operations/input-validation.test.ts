@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
-import { createConnections } from "../../../../sdk/operations/connections.ts";
-import { createJobs } from "../../../../sdk/operations/jobs.ts";
-import { createPartnerWorkspaces } from "../../../../sdk/operations/partner-workspaces.ts";
+import { createConnections, createJobs, createWorks } from "../../../../sdk/operations/jobs.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
-import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
-import { createWorks } from "../../../../sdk/operations/works.ts";
+import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
+import { createPartnerWorkspaces } from "../../../../sdk/operations/workspaces.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
 import { createFakeEngine, tasksOptions, uploadsOptions } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";

@@ -1,8 +1,13 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import { createTasks, TaskFailedError, type WaitForTaskOptions } from "../../../../sdk/operations/tasks.ts";
+import {
+  createTasks,
+  type RawTask,
+  type Task,
+  TaskFailedError,
+  type WaitForTaskOptions,
+} from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
 import { createFakeEngine, tasksOptions } from "../../../support/fake-engine.ts";

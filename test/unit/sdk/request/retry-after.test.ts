@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRetryAfterMs } from "../../../../sdk/request/retry-after.ts";
+import { parseRetryAfterMs } from "../../../../sdk/request/classify-response.ts";
 
 const nowMs = Date.UTC(2026, 0, 15, 12);
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { ask } from "../../../../../sdk/kernel/cli/ask.ts";
+import { ask } from "../../../../../sdk/kernel/cli/command-line.ts";
 
 const { signal } = new AbortController();
 

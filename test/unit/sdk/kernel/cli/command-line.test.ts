@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { CommandError } from "../../../../../sdk/kernel/cli/command-error.ts";
-import { defineCommand, onlyArgument, runCommandGroup } from "../../../../../sdk/kernel/cli/command-line.ts";
-import { text, wholeNumber } from "../../../../../sdk/kernel/cli/flags.ts";
+import {
+  CommandError,
+  defineCommand,
+  onlyArgument,
+  runCommandGroup,
+  text,
+  wholeNumber,
+} from "../../../../../sdk/kernel/cli/command-line.ts";
 import { runCommand } from "../../../../support/run-command.ts";
 
 const flags = {

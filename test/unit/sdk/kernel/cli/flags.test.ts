@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { choice, list, parseFlags, text, toggle, wholeNumber } from "../../../../../sdk/kernel/cli/flags.ts";
+import {
+  choice,
+  list,
+  parseFlags,
+  text,
+  toggle,
+  wholeNumber,
+} from "../../../../../sdk/kernel/cli/command-line.ts";
 
 const table = {
   store: text("<file>", "a file"),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { renderTable } from "../../../../../sdk/kernel/layout/table.ts";
+import { renderTable } from "../../../../../sdk/kernel/layout.ts";
 
 const columns = [
   { title: "ID" },

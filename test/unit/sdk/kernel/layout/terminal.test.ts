@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { durationText } from "../../../../../sdk/kernel/layout/duration-text.ts";
-import { lineWidth, painter, proseWidth, usesColor } from "../../../../../sdk/kernel/layout/terminal.ts";
+import { durationText, lineWidth, painter, proseWidth, usesColor } from "../../../../../sdk/kernel/layout.ts";
 
 it.each([
   [{}, Number.POSITIVE_INFINITY, 80],

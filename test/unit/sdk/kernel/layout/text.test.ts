@@ -7,7 +7,7 @@ import {
   wrap,
   wrapBehind,
   wrapLines,
-} from "../../../../../sdk/kernel/layout/text.ts";
+} from "../../../../../sdk/kernel/layout.ts";
 
 describe("widthOf", () => {
   it.each([

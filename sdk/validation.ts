@@ -1,6 +1,62 @@
 import { isLoopbackHost, normaliseHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { tagOf } from "@workspace-tasks/kernel/realm.ts";
-import { kindOf, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { kindOf, parse, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
+import { version } from "@workspace-tasks/kernel/version.ts";
+import { WorkspaceTasksError } from "./errors.ts";
+
+/**
+ * Returns the checked input of a method, or throws `ARGUMENT_INVALID`. Input is checked before anything is sent, so a wrong
+ * type costs no request of the rate limit and the error names the field.
+ */
+export function checkInput<Value>(method: string, schema: Schema<Value>, input: unknown): Value {
+  return parse(
+    schema,
+    input,
+    ({ message }) => new WorkspaceTasksError("ARGUMENT_INVALID", `${method}: ${message}`),
+  );
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+// What the client sets itself, and what belongs to the connection.
+const reserved: Readonly<Record<string, string>> = {
+  authorization: "the client sends its token",
+  "content-type": "the client sends JSON",
+  "content-length": "fetch sets it",
+  "transfer-encoding": "fetch sets it",
+  connection: "fetch sets it",
+  host: "fetch sets it",
+  "source-platform": "set sourcePlatform",
+};
+
+/** What requests are sent with; a `user-agent` that is given follows it. */
+export const userAgent = `workspace-tasks/${version}`;
+
+/** Headers of a request, by lower-case name. A message contains names and never a value. */
+export const requestHeaders: s.Schema<Readonly<Record<string, string>>> = (value, path) => {
+  return Object.fromEntries(
+    // A Map or Headers would be an object without entries.
+    Object.entries(s.plainObject(value, path)).map(([name, text]) => {
+      const lowerCase = name.toLowerCase();
+      if (!token.test(name)) {
+        throw new s.ValidationError(path, "expected header names without spaces and separators, got others");
+      }
+      const reason = Object.hasOwn(reserved, lowerCase) ? reserved[lowerCase] : undefined;
+      if (reason !== undefined)
+        throw new s.ValidationError(`${path}.${name}`, `expected another header: ${reason}`);
+      const value = visibleAscii(text, `${path}.${name}`);
+      return [lowerCase, lowerCase === "user-agent" ? `${userAgent} ${value}` : value];
+    }),
+  );
+};
+
+export const visibleAscii = s.refineString(
+  "visible ASCII characters, as in any HTTP header",
+  (value) => headerValue.test(value),
+  "others, or none",
+);
 
 /** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {
