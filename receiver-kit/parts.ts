@@ -18,5 +18,5 @@ export type {
   RabbitmqIntakeStats,
 } from "./stats/broker-stats.ts";
 export { observe } from "./stats/receiver-telemetry.ts";
-export { InFlight } from "./worker/in-flight.ts";
+export { InFlight } from "./worker/claimer.ts";
 export { OutageLog } from "./worker/outage-log.ts";

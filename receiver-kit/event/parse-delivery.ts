@@ -5,8 +5,7 @@
 
 import { parseEvent, type WebhookEvent } from "@workspace-tasks/events";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { type EventColumns, emptyColumns } from "./event-columns.ts";
-import { eventOrder, isFarFuture, orderKey } from "./event-order.ts";
+import { type EventColumns, emptyColumns, eventOrder, isFarFuture, orderKey } from "./event-order.ts";
 
 export type ParsedDelivery = {
   /** The workspace that the body names, whatever its type, also where the body is no event. */

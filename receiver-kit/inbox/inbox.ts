@@ -50,7 +50,7 @@
 // TEXT. Sources, ids, keys and positions compare by bytes and contain no NUL. Ids have up to 255 characters, keys up to 500.
 
 import { objectWith } from "@workspace-tasks/kernel/schema.ts";
-import type { EventColumns } from "../event/event-columns.ts";
+import type { EventColumns } from "../event/event-order.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type {
   InboxInsertResult,

@@ -1,4 +1,4 @@
-import type { EventColumns } from "../event/event-columns.ts";
+import type { EventColumns } from "../event/event-order.ts";
 
 export const rowStates = [
   "pending",

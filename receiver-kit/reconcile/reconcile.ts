@@ -11,16 +11,29 @@
 // the times say, and its status is enqueued at the smallest position above the head. A head that moved less than
 // `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
+import { parseOccurredAt } from "@workspace-tasks/events";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
-import { decodePosition, statusRank } from "../event/event-order.ts";
-import { type ReconcilableTask, type ReconcileClient, reconcileClient } from "../event/reconcile-client.ts";
-import type { InboxHead, NewInboxRow, ReconcileCandidate } from "../inbox/inbox.ts";
+import {
+  decodePosition,
+  type EventColumns,
+  encodePosition,
+  formatInstant,
+  isFarFuture,
+  orderKey,
+  statusRank,
+} from "../event/event-order.ts";
+import {
+  type ReconcilableStage,
+  type ReconcilableTask,
+  type ReconcileClient,
+  reconcileClient,
+} from "../event/reconcile-client.ts";
+import type { InboxHead, InboxMarks, NewInboxRow, ReconcileCandidate } from "../inbox/inbox.ts";
+import { lastReceived } from "../maintenance/maintenance.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
-import * as taskChanges from "./task-changes.ts";
-import { tasksOfWindow } from "./task-window.ts";
 
 export interface ReconcileOptions {
   /** Tasks that were reported `RUNNING` and have had no event for this long are fetched. Default 900,000. */
@@ -206,7 +219,7 @@ class Reconciliation {
     }
   }
 
-  async #decide(change: taskChanges.TaskChange, head: InboxHead, before: string): Promise<void> {
+  async #decide(change: TaskChange, head: InboxHead, before: string): Promise<void> {
     // A negative time says nothing: the clock was set back after the head moved.
     const isRecent = head.unchangedMs >= 0 && head.unchangedMs < settledMs;
     if (head.position !== before || isRecent) {
@@ -220,9 +233,9 @@ class Reconciliation {
   }
 
   /** True when nothing more is to be decided: the change was enqueued, or the head has the same status. */
-  async #enqueueIfNewer(change: taskChanges.TaskChange, head: InboxHead | undefined): Promise<boolean> {
+  async #enqueueIfNewer(change: TaskChange, head: InboxHead | undefined): Promise<boolean> {
     const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
-    const isNewer = head === undefined || taskChanges.positionOf(change, change.occurredAt) > head.position;
+    const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
     if (isNewer && (head === undefined || change.hasTrustedTime)) {
       await this.#enqueue(change, change.occurredAt);
       return true;
@@ -231,9 +244,9 @@ class Reconciliation {
     return hasSameStatus;
   }
 
-  async #enqueue(change: taskChanges.TaskChange, occurredAt: bigint): Promise<boolean> {
+  async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
     const { source } = this.#settings;
-    const { id, columns, timestamp, body } = taskChanges.toRow(change, occurredAt);
+    const { id, columns, timestamp, body } = toRow(change, occurredAt);
     const unsigned = {
       channel: "reconcile",
       quarantine: null,
@@ -266,12 +279,12 @@ class Reconciliation {
     );
   }
 
-  #headOf({ key }: taskChanges.TaskChange): Promise<InboxHead | undefined> {
+  #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {
     return this.#settings.inbox.head(this.#settings.source, key);
   }
 
-  #changesOf(task: ReconcilableTask): readonly taskChanges.TaskChange[] {
-    return taskChanges.changesOf(task, this.#workspaceId, this.#settings.clock.now());
+  #changesOf(task: ReconcilableTask): readonly TaskChange[] {
+    return changesOf(task, this.#workspaceId, this.#settings.clock.now());
   }
 
   async *#tasksWith(ids: readonly string[]): AsyncGenerator<ReconcilableTask> {
@@ -280,4 +293,207 @@ class Reconciliation {
       yield* this.#client.tasks.list({ ids: batch, limit: batch.length });
     }
   }
+}
+
+// Which tasks are listed, because deliveries about them may have been missed. The tasks API lists by start, newest first.
+//
+// Once an hour the list goes back to the time in which the service retries, before the last accepted delivery or the last
+// complete list, whichever is older: every delivery from then on may have used up its attempts while nothing was accepted.
+// The calls in between list what has started since. A call that fails has listed nothing: the next one begins again.
+//
+// The first list has every task, and may take longer than a process lives. It notes each page, and the next call continues
+// behind it: tasks that have started since have moved the others back, so none is left out.
+//
+// The marks contain times of the service, so that a clock of the receiver that was wrong for a while leaves no gap.
+
+type WindowSettings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
+  /** Of which `source` may be a tenant: deliveries to all tenants have one way. */
+  readonly receiverSource: string;
+};
+
+const mark = {
+  /** Newest start of the last complete list. */
+  newest: "listed-to",
+  /** The inbox's time of the last complete list. */
+  at: "listed-at",
+  /** How many tasks of the first list were processed, and the newest start among them. */
+  firstCount: "first-list-count",
+  firstNewest: "first-list-newest",
+} as const;
+
+const hourMs = 3_600_000;
+const tasksPerPage = 100;
+/** The service's clock and the receiver's differ, and a task is listed a moment after its start. */
+const overlapMs = 15 * 60_000;
+
+/** The tasks of the window. It counts as listed once its consumer asks for more than the last task. */
+async function* tasksOfWindow(
+  settings: WindowSettings,
+  client: ReconcileClient,
+  sinceMs: number | undefined,
+): AsyncGenerator<ReconcilableTask> {
+  if (sinceMs === 0) return;
+  const { inbox, source, receiverSource, clock } = settings;
+  const nowMs = clock.now();
+  const { marks: receiverMarks } = await inbox.readMarks(receiverSource);
+  const { nowMs: storeNowMs, marks } = await inbox.readMarks(source);
+  if (sinceMs !== undefined) return yield* tasksSince(client, nowMs - sinceMs, nowMs);
+  if (marks[mark.at] === undefined) return yield* everyTask(settings, client, marks, storeNowMs);
+  const newest = marks[mark.newest] ?? nowMs;
+  if (isRecent(marks, storeNowMs))
+    return yield* tasksSince(client, Math.min(nowMs, Number(newest)) - overlapMs, nowMs);
+  const received = receiverMarks[lastReceived] ?? nowMs;
+  const oldestMs = Math.min(nowMs, Number(received), Number(newest)) - defaults.reconcile.retryScheduleMs;
+  let newestMs = 0;
+  for await (const task of tasksSince(client, oldestMs, nowMs)) {
+    const startedMs = startOf(task, nowMs);
+    if (Number.isFinite(startedMs)) newestMs = Math.max(newestMs, startedMs);
+    yield task;
+  }
+  const listed = newestMs > 0 ? { [mark.newest]: String(newestMs) } : {};
+  await inbox.writeMarks(source, { [mark.at]: String(storeNowMs), ...listed });
+}
+
+async function* everyTask(
+  { inbox, source, clock }: WindowSettings,
+  client: ReconcileClient,
+  marks: InboxMarks,
+  storeNowMs: number,
+): AsyncGenerator<ReconcilableTask> {
+  let count = Math.max(0, Number(marks[mark.firstCount] ?? 0) - tasksPerPage);
+  let newestMs = Number(marks[mark.firstNewest] ?? 0);
+  for await (const task of client.tasks.list({ limit: tasksPerPage, offset: count })) {
+    const startedMs = startOf(task, clock.now());
+    if (Number.isFinite(startedMs)) newestMs = Math.max(newestMs, startedMs);
+    yield task;
+    count += 1;
+    if (count % tasksPerPage > 0) continue;
+    const noted = { [mark.firstCount]: String(count), [mark.firstNewest]: String(newestMs) };
+    await inbox.writeMarks(source, noted);
+  }
+  const listed = newestMs > 0 ? { [mark.newest]: String(newestMs) } : {};
+  await inbox.writeMarks(source, { [mark.at]: String(storeNowMs), ...listed });
+}
+
+/** Not a number before the first list; negative when the clock was set back. */
+function isRecent(marks: InboxMarks, storeNowMs: number): boolean {
+  const agoMs = storeNowMs - Number(marks[mark.at]);
+  return agoMs >= 0 && agoMs < hourMs;
+}
+
+/** So many older tasks in a row end the list: a single wrong time must not. */
+const olderInRowMax = 20;
+
+async function* tasksSince(client: ReconcileClient, oldestMs: number, nowMs: number) {
+  let olderInRow = 0;
+  for await (const task of client.tasks.list({ limit: tasksPerPage })) {
+    const isOlder = startOf(task, nowMs) < oldestMs;
+    olderInRow = isOlder ? olderInRow + 1 : 0;
+    if (olderInRow >= olderInRowMax) return;
+    if (!isOlder) yield task;
+  }
+}
+
+/** Infinity for a time that cannot be right: such a task belongs to every window. */
+function startOf({ startedAt }: ReconcilableTask, nowMs: number): number {
+  const instant = parseOccurredAt(startedAt);
+  const isWrong = instant === undefined || isFarFuture(instant, nowMs);
+  return isWrong ? Number.POSITIVE_INFINITY : Number(instant / 1_000_000n);
+}
+
+// What the tasks API says about a task, as the events that its current state would have caused. A time that cannot be
+// read, or lies in the far future, is replaced by the start, or by 1970: the status is the API's in any case, and no
+// clock of this side decides what later events are compared with.
+
+/** The state of a task or a stage, as the tasks API reports it. */
+interface TaskChange {
+  readonly key: string;
+  readonly event: string;
+  readonly status: string;
+  readonly workspaceId: string | null;
+  /** Nanoseconds since the epoch: the API's time, else that of the start, else 0. */
+  readonly occurredAt: bigint;
+  readonly hasTrustedTime: boolean;
+  /** Fields of the event besides `id` and `occurredAt`. */
+  readonly fields: object;
+}
+
+/** Events found by reconciling start with this; a `webhook-id` has no `#`, so none can be equal to one. */
+const idPrefix = "reconcile#";
+
+// Below the id of every delivery: at the same instant a delivery ranks higher than the API, because it contains more.
+const lowestId = "!";
+
+/** The position of a change at `occurredAt`. */
+function positionOf({ status }: TaskChange, occurredAt: bigint): string {
+  return encodePosition({ occurredAt, rank: statusRank(status), id: lowestId });
+}
+
+/** The row of a change at a position: the same change at the same position is the same row. */
+function toRow(
+  change: TaskChange,
+  occurredAt: bigint,
+): Pick<NewInboxRow, "id" | "timestamp" | "body"> & { readonly columns: EventColumns } {
+  const { key, event, status, workspaceId, fields } = change;
+  const position = positionOf(change, occurredAt);
+  const id = `${idPrefix}${key}#${position}`;
+  return {
+    id,
+    columns: { event, orderKey: key, position, status, workspaceId },
+    timestamp: Number(occurredAt / 1_000_000_000n),
+    body: Buffer.from(JSON.stringify({ ...fields, id, occurredAt: formatInstant(occurredAt) })),
+  };
+}
+
+/** The task's state and those of its finished stages; stages report only their end. Later statuses are skipped. */
+function changesOf(task: ReconcilableTask, workspaceId: string, nowMs: number): readonly TaskChange[] {
+  const envelope = {
+    version: "2",
+    ...(workspaceId === "" ? {} : { workspaceId }),
+    ...(task.client ? { clientId: task.client.id } : {}),
+    ...{ taskId: task.id, taskType: task.type },
+  };
+  const changeOf = (record: ReconcilableStage, ids: readonly string[], event: string, details: object) => ({
+    key: orderKey(ids),
+    event,
+    status: record.status,
+    workspaceId: workspaceId || null,
+    ...timeOf(record, nowMs),
+    fields: {
+      ...envelope,
+      event,
+      status: record.status,
+      errorMessage: record.errorMessage ?? null,
+      ...details,
+    },
+  });
+  const changes: TaskChange[] = [];
+  const name = eventNames.get(task.status);
+  if (name) {
+    const { __typename, ...result } = task.result ?? {};
+    const taxPrepResult = name === "completed" && __typename === "TaskTaxPrepResult" ? result : null;
+    changes.push(changeOf(task, [task.id], `task.${name}`, { taxPrepResult, customerError: null }));
+  }
+  for (const stage of task.subTasks) {
+    const end = eventNames.get(stage.status);
+    if (!end || end === "running") continue;
+    const details = { subTaskId: stage.id, subTaskType: stage.type };
+    changes.push(changeOf(stage, [task.id, stage.id], `subtask.${end}`, details));
+  }
+  return changes;
+}
+
+const eventNames: ReadonlyMap<string, string> = new Map([
+  ["RUNNING", "running"],
+  ["COMPLETED", "completed"],
+  ["FAILED", "failed"],
+]);
+
+function timeOf({ status, startedAt, completedAt }: ReconcilableStage, nowMs: number) {
+  const trusted = (time: string) => {
+    const at = parseOccurredAt(time);
+    return at !== undefined && !isFarFuture(at, nowMs) ? at : undefined;
+  };
+  const occurredAt = trusted(status === "RUNNING" ? startedAt : (completedAt ?? startedAt));
+  return { occurredAt: occurredAt ?? trusted(startedAt) ?? 0n, hasTrustedTime: occurredAt !== undefined };
 }

@@ -41,8 +41,7 @@ import { splitSource } from "../signature/tenant.ts";
 import { type HandleStart, reported } from "../stats/delivery-telemetry.ts";
 import type { AttemptOutcome, WorkerCounts } from "../stats/receiver-stats.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
-import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
-import { HeldLeases } from "./held-leases.ts";
+import { Claimer, HeldLeases, releaseRows, type Wanted } from "./claimer.ts";
 import { PrefetchSize } from "./prefetch-size.ts";
 
 interface Taken {

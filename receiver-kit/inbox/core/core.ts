@@ -1,7 +1,7 @@
 // The rules of the inbox, once for memory and SQLite: what is stored, who gets it, and how it ends. Each function is one
 // step: nothing else runs meanwhile, and a storage with transactions keeps all of it or nothing.
 
-import { type EventColumns, emptyColumns } from "../../event/event-columns.ts";
+import { type EventColumns, emptyColumns } from "../../event/event-order.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import * as inbox from "../inbox.ts";
 import { isSuperseded, type RowEnd, type RowEndResult, recoveredDueAtMs } from "../row-end.ts";

@@ -25,12 +25,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
-import {
-  SharedTransaction,
-  Turn,
-  type TurnOptions,
-  type WriteOperation,
-} from "./sqlite-shared-transaction.ts";
+import { SharedTransaction, Turn, type TurnOptions, type WriteOperation } from "./sqlite-transaction.ts";
 
 export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KeyQueue } from "../../../../receiver-kit/middleware/key-queue.ts";
+import { KeyQueue } from "../../../../receiver-kit/middleware.ts";
 
 describe("KeyQueue", () => {
   it("lets one caller enter when another leaves twice", async () => {
