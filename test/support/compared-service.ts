@@ -1,21 +1,9 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "@workspace-tasks/mock-server";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
-import { type Plan, planProbes } from "../../mock-server/tools/compare/catalogue/catalogue.ts";
-import { compareService, type ObserveMock } from "../../mock-server/tools/compare/compare-service.ts";
-import { observeMock } from "../../mock-server/tools/compare/mock-side.ts";
-import {
-  deliveriesProbe,
-  type Evidence,
-  type Observation,
-  rateLimitProbe,
-} from "../../mock-server/tools/compare/observe/observation.ts";
-import type { Captured } from "../../mock-server/tools/compare/observe/observe-delivery.ts";
-import type { CompareReport } from "../../mock-server/tools/compare/report/compare-report.ts";
-import { isDifference } from "../../mock-server/tools/compare/report/summary.ts";
-import { type KeyName, keyNames, type Permission } from "../../mock-server/tools/compare/rules/probe.ts";
-import { createdEndpoints } from "../../mock-server/tools/compare/run/created-endpoints.ts";
-import type { AgreesToRemove } from "../../mock-server/tools/compare/run/remove-created.ts";
-import { getOrCreate } from "../../sdk/kernel/cache.ts";
+import { type KeyName, keyNames } from "../../mock-server/tools/compare/ask/service.ts";
+import { type CompareOptions, compareService } from "../../mock-server/tools/compare/compare-service.ts";
+import { isDifference } from "../../mock-server/tools/compare/evaluate.ts";
+import type { CompareReport } from "../../mock-server/tools/compare/report.ts";
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -70,63 +58,32 @@ export async function startComparedService({
 /** Between the comparison and the service. */
 export type Around = (send: Send) => Send;
 
-export interface CompareInput {
-  readonly permissions?: readonly Permission[];
+type Optional = "settings" | "captured" | "onFinding" | "onStart" | "onWait" | "signal";
+
+export interface CompareInput extends Partial<Pick<CompareOptions, Optional>> {
+  readonly writes?: boolean;
   readonly keys?: readonly KeyName[];
   readonly around?: Around;
-  readonly settings?: SettingsChanges;
-  readonly captured?: Captured;
-  readonly agrees?: AgreesToRemove;
-  readonly signal?: AbortSignal;
-  readonly onObservation?: (observation: Observation) => void;
 }
 
-const rolesIn = (me: unknown) => JSON.stringify(me ?? "").match(/"role":"[^"]*"/)?.[0];
-
-const evidenceOfMocks = new Map<string, Promise<Evidence>>();
-
-/** The evidence of a mock is the same in every comparison with equal settings and probes. */
-export const observeOnce: ObserveMock = (side) => {
-  const key = JSON.stringify([
-    side.settings,
-    side.plan.map(({ id }) => id),
-    rolesIn(side.service.get("me.workspace")),
-    [deliveriesProbe, rateLimitProbe].map((probe) => side.service.get(probe)?.outcome),
-  ]);
-  return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
-};
-
-/** Compares the service with a mock, in this process. Default: reads only, with every key. */
+/** Compares the service with the table, in this process. Default: reads only, with every key. */
 export function compare(service: ComparedService, input: CompareInput = {}): Promise<CompareReport> {
   const { mock, clock, keys } = service;
-  const { permissions = ["read"], around = (send) => send, keys: names = keyNames, ...others } = input;
-  const given = Object.fromEntries(names.flatMap((name) => (keys[name] ? [[name, keys[name]]] : [])));
+  const { writes = false, around = (send) => send, keys: names = keyNames, ...others } = input;
   return compareService({
+    signal: new AbortController().signal,
     ...others,
-    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys: given },
+    access: {
+      baseUrl: mock.baseUrl,
+      gatewayUrl: mock.gatewayUrl,
+      keys: Object.fromEntries(names.flatMap((name) => (keys[name] ? [[name, keys[name]]] : []))),
+    },
     fetch: around((url, init) => mock.fetch(url, init)),
     clock,
-    plan: {
-      permissions: new Set(permissions),
-      keys: new Set(Object.keys(given) as KeyName[]),
-      hasGateway: true,
-    },
+    writes,
     runId: "test",
-    created: createdEndpoints(),
-    mock: observeOnce,
-    signal: input.signal ?? new AbortController().signal,
   });
 }
-
-const wholePlan: Plan = {
-  permissions: new Set(["read", "write"]),
-  keys: new Set(keyNames),
-  hasGateway: true,
-};
-
-/** The evidence of a mock with every key and permission. */
-export const observeEverything = (service: Evidence = new Map()): Promise<Evidence> =>
-  observeMock({ plan: planProbes(wholePlan), service });
 
 export const idsOf = ({ rules }: CompareReport, verdict: string) =>
   rules.filter((rule) => rule.verdict === verdict).map(({ id }) => id);

@@ -1,5 +1,7 @@
-// The mock as the other side of the comparison: the same probes, in the same order, with keys of the same kind.
+// A mock that is asked the rules: with keys and records of every kind, and deliveries that were captured in this process.
 
+import { events, knownEventNames } from "@workspace-tasks/events/catalog";
+import { exampleFields } from "@workspace-tasks/events/example";
 import {
   createMockServer,
   createVirtualClock,
@@ -7,82 +9,54 @@ import {
   type SettingsChanges,
 } from "@workspace-tasks/mock-server";
 import { withSettings } from "@workspace-tasks/mock-server/parts";
-import { captureMockDeliveries } from "./mock-deliveries.ts";
-import {
-  deliveriesProbe,
-  type Evidence,
-  type Observation,
-  rateLimitProbe,
-  toEvidence,
-} from "./observe/observation.ts";
-import { observeDeliveries } from "./observe/observe-delivery.ts";
-import type { KeyName, Probe } from "./rules/probe.ts";
-import { roleOf } from "./rules/read-response.ts";
-import { measureRateLimit } from "./run/measure-rate-limit.ts";
-import { createPacer, shareOf } from "./run/pacer.ts";
-import { runProbes } from "./run/run-probes.ts";
-import { createSender } from "./run/send-request.ts";
-import { createSession } from "./run/session.ts";
+import type { Captured, CapturedDelivery } from "./ask/deliveries.ts";
+import { type KeyName, Service } from "./ask/service.ts";
+import { askRules, type Finding } from "./findings.ts";
 
-const roles = ["admin", "l1", "l2", "l3"] as const;
-type Role = (typeof roles)[number];
-
-export interface MockSide {
-  readonly plan: readonly Probe[];
-  readonly settings?: SettingsChanges | undefined;
-  /** The evidence of the service: its key's role is the one that the mock's key gets. */
-  readonly service: Evidence;
-}
-
-export async function observeMock({ plan, settings = {}, service }: MockSide): Promise<Evidence> {
+/** What a mock with these settings shows. @param withDeliveries also its deliveries */
+export async function findingsOfMock(
+  settings: SettingsChanges,
+  withDeliveries: boolean,
+): Promise<readonly Finding[]> {
   const clock = createVirtualClock();
-  const mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
-  try {
-    const keys = await createKeys(mock, roleIn(service));
-    await addRecords(mock);
-    const { rateLimit } = withSettings(settings);
-    const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
-    const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
-    const { signal } = new AbortController();
-    const sender = createSender({
-      fetch,
-      clock,
-      pacer: createPacer(clock, shareOf(rateLimit)),
-      writes: true,
-      signal,
-    });
-    const session = createSession(access, sender, clock);
-    const mark = "/workspace-tasks-compare/mock/";
-    const { observations } = await runProbes(plan, { access, clock, sender, session, signal, mark });
-    const further: Observation[] = [];
-    const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
-    if (has(rateLimitProbe)) {
-      const isOnGateway = plan.some(({ router }) => router === "gateway");
-      const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
-      further.push(await measureRateLimit({ access: reachable, fetch, clock, sender, signal, rateLimit }));
-    }
-    if (has(deliveriesProbe)) further.push(observeDeliveries(await captureMockDeliveries(settings)));
-    return toEvidence([...observations, ...further]);
-  } finally {
-    await mock.close();
-  }
+  await using mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
+  const service = new Service({
+    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys: await prepareMock(mock) },
+    fetch: (url, init) => mock.fetch(url, init),
+    clock,
+    writes: true,
+    rateLimit: withSettings(settings).rateLimit,
+    runId: "mock",
+    captured: withDeliveries ? await captureMockDeliveries(settings) : undefined,
+    signal: new AbortController().signal,
+  });
+  return (await askRules(service)).findings;
 }
 
-function roleIn(service: Evidence): Role {
-  const role = roleOf(service);
-  return roles.find((each) => each === role) ?? "admin";
-}
-
-async function createKeys(mock: MockServer, role: Role): Promise<Record<KeyName, string>> {
-  const { control, partnerApiKey } = mock;
+/** Adds keys and records of every kind that rules read. The endpoints get no deliveries. */
+export async function prepareMock({
+  control,
+  apiKey,
+  partnerApiKey,
+}: MockServer): Promise<Record<KeyName, string>> {
   const expired = await control.createApiKey({ expiresInDays: 30 });
   await control.advanceClock({ by: "31d" });
   const revoked = await control.createApiKey();
   await control.revokeApiKey(revoked.id);
-  const admin = role === "admin" ? mock.apiKey : (await control.createApiKey({ role })).apiKey;
   const readOnly = await control.createApiKey({ access: "read_only" });
+  // More tasks than a list has by default.
+  for (let count = 0; count < 20; count += 1)
+    await control.startTask({ taskType: "BINDER", progression: "manual" });
+  await control.advanceClock({ by: "1s" });
+  await control.startTask({ taskType: "BINDER", progression: "manual" });
+  for (const number of [1, 2, 3]) {
+    const eventTypes = ["documents.synced"];
+    await control.createEndpoint({ url: `https://receiver.invalid/${number}`, eventTypes });
+    await control.startTask({ taskType: "TAX_PREP" });
+    await control.advanceClock({ by: "10s" });
+  }
   return {
-    admin,
+    admin: apiKey,
     readOnly: readOnly.apiKey,
     revoked: revoked.apiKey,
     expired: expired.apiKey,
@@ -90,19 +64,63 @@ async function createKeys(mock: MockServer, role: Role): Promise<Record<KeyName,
   };
 }
 
-/** Records of every kind that a list can have. The endpoints get no deliveries. */
-async function addRecords({ control }: MockServer): Promise<void> {
-  // More tasks than a list has by default.
-  for (let count = 0; count < 20; count += 1)
-    await control.startTask({ taskType: "BINDER", progression: "manual" });
-  await control.advanceClock({ by: "1s" });
+const receiverUrl = "https://receiver.invalid/mock";
+
+/** Attempts of the first delivery that get a 503. */
+const rejectedMax = 4;
+
+/** Deliveries of tasks that complete and fail, of a pull of documents, of a retry and of a rotation. */
+export async function captureMockDeliveries(settings: SettingsChanges, seed = 1): Promise<Captured> {
+  const clock = createVirtualClock();
+  const deliveries: CapturedDelivery[] = [];
+  let first: string | undefined;
+  const receive = async (request: Request): Promise<Response> => {
+    const headers = Object.fromEntries(request.headers);
+    const body = Buffer.from(await request.arrayBuffer());
+    first ??= headers["webhook-id"];
+    const rejected = deliveries.filter(({ responded }) => responded === 503).length;
+    const responded = headers["webhook-id"] === first && rejected < rejectedMax ? 503 : 204;
+    deliveries.push({ receivedAtMs: clock.now(), headers, body, responded });
+    return new Response(null, { status: responded });
+  };
+  await using mock = await createMockServer({
+    listen: false,
+    clock,
+    seed,
+    deliverOnly: "loopback",
+    receivers: new Map([[receiverUrl, receive]]),
+    settings,
+  });
+  const { control } = mock;
+  const { id, signingSecret } = await control.createEndpoint({ url: receiverUrl });
+  // The first delivery is attempted several times before anything else happens.
   await control.startTask({ taskType: "BINDER", progression: "manual" });
-  for (const number of [1, 2, 3]) {
-    await control.createEndpoint({
-      url: `https://receiver.invalid/${number}`,
-      eventTypes: ["documents.synced"],
-    });
-    await control.startTask({ taskType: "TAX_PREP" });
-    await control.advanceClock({ by: "10s" });
+  await clock.advance("3h");
+  await control.startTask({ taskType: "TAX_PREP" });
+  await clock.advance("1h");
+  await failTasks(mock);
+  // Events that no task causes.
+  for (const name of knownEventNames.filter((each) => events[each].status === ""))
+    await control.sendEvent({ name, payload: exampleFields(name) });
+  await clock.advance("1h");
+  const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: 604_800 });
+  await control.startTask({ taskType: "BINDER" });
+  await clock.advance("1h");
+  return { deliveries, secrets: [rotated.signingSecret, signingSecret] };
+}
+
+/** The pairs of A-17. */
+const customerErrors = [
+  { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: null } },
+  { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } },
+  { code: "INTERNAL", action: { type: "CONTACT_SUPPORT", connectionId: null } },
+];
+
+async function failTasks({ control }: MockServer): Promise<void> {
+  for (const customerError of customerErrors) {
+    const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    const failed = { status: "FAILED", errorMessage: "example" } as const;
+    await control.setStageStatus(taskId, { subTaskType: "tax-extraction", ...failed });
+    await control.setTaskStatus(taskId, { ...failed, customerError });
   }
 }

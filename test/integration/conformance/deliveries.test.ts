@@ -1,8 +1,8 @@
 import type { DeliveryFault } from "@workspace-tasks/mock-server";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { type CapturedDelivery, startCapturingReceiver } from "../../support/capturing-receiver.ts";
-import { mockTest, useService } from "./harness.ts";
+import { useService } from "./harness.ts";
 import { done, endpointMutations, type Variables } from "./operations.ts";
 import { atTime, type Subscriber, secretsThatSigned, signatureHeaders, subscribe } from "./subscriber.ts";
 
@@ -54,7 +54,7 @@ const verdictOf = (secret: string, { body, headers }: Pick<CapturedDelivery, "bo
 const hourMs = 3_600_000;
 
 describe("D1 D2 D6 an attempt", () => {
-  mockTest("D1 a delivery is a POST of the exact signed bytes with the three headers", async () => {
+  it("D1 a delivery is a POST of the exact signed bytes with the three headers", async () => {
     await using all = await subscribe(service);
     await startTask(all, { attributes: [{ name: "note", value: "naïve ✓ 🙂" }] });
     const delivery = (await all.receiver.received(1))[0]!;
@@ -68,7 +68,7 @@ describe("D1 D2 D6 an attempt", () => {
     expect(secretsThatSigned(delivery, [all.secret])).toEqual([all.secret]);
   });
 
-  mockTest("D2 retries and replays have the same id, a new timestamp and a new signature", async () => {
+  it("D2 retries and replays have the same id, a new timestamp and a new signature", async () => {
     await using all = await subscribe(service, { response: 500 });
     await nextDelivery(all);
     await service.advance("5s");
@@ -88,7 +88,7 @@ describe("D1 D2 D6 an attempt", () => {
     expect(isNew).toEqual([4, 4]);
   });
 
-  mockTest("D6 every attempt is recorded with its request and its response", async () => {
+  it("D6 every attempt is recorded with its request and its response", async () => {
     await using all = await subscribe(service, {
       response: { status: 503, headers: { "x-receiver": "busy" }, body: "b".repeat(20_000) },
     });
@@ -110,7 +110,7 @@ describe("D1 D2 D6 an attempt", () => {
 });
 
 describe("D3 acknowledgement", () => {
-  mockTest.each([200, 201, 202, 204, 299])("D3 a %i acknowledges the delivery", async (status) => {
+  it.each([200, 201, 202, 204, 299])("D3 a %i acknowledges the delivery", async (status) => {
     await using all = await subscribe(service, { response: status });
     await startTask(all);
     await service.advance("7d");
@@ -119,7 +119,7 @@ describe("D3 acknowledgement", () => {
   });
 
   const errors = { hang: `no response within ${timeoutMs} ms`, reset: "ECONNRESET" };
-  mockTest.each([101, 300, 304, 400, 401, 404, 410, 429, 500, 503, "reset", "hang"] as const)(
+  it.each([101, 300, 304, 400, 401, 404, 410, 429, 500, 503, "reset", "hang"] as const)(
     "D3 %s does not acknowledge the delivery, and a retry follows after 5 s",
     async (response) => {
       await using all = await subscribe(service, { response });
@@ -136,7 +136,7 @@ describe("D3 acknowledgement", () => {
     },
   );
 
-  mockTest("D3 a redirect is not followed", async () => {
+  it("D3 a redirect is not followed", async () => {
     await using elsewhere = await startCapturingReceiver();
     await using all = await subscribe(service, {
       response: { status: 307, headers: { location: elsewhere.url } },
@@ -147,7 +147,7 @@ describe("D3 acknowledgement", () => {
     expect(elsewhere.deliveries).toHaveLength(0);
   });
 
-  mockTest("D3 an unreachable receiver gets retries until it responds", async () => {
+  it("D3 an unreachable receiver gets retries until it responds", async () => {
     await using all = await subscribe(service);
     await all.receiver.close();
     await startTask(all);
@@ -158,7 +158,7 @@ describe("D3 acknowledgement", () => {
     expect(record?.attempts.map(({ error }) => error)).toEqual([refused, refused, refused]);
   });
 
-  mockTest("D3 a delivery fails after eight attempts over 27 hours", async () => {
+  it("D3 a delivery fails after eight attempts over 27 hours", async () => {
     await using all = await subscribe(service, { response: 500 });
     await startTask(all);
     await service.advance("30d");
@@ -171,7 +171,7 @@ describe("D3 acknowledgement", () => {
     expect(all.receiver.deliveries).toHaveLength(8);
   });
 
-  mockTest.each([
+  it.each([
     [503, "8", 8_000],
     [429, "8", 8_000],
     [503, "3600", 10_000],
@@ -185,7 +185,7 @@ describe("D3 acknowledgement", () => {
     await expectArrival(all, waitMs, 2);
   });
 
-  mockTest("D3 a Retry-After with a date schedules the retry at that date", async () => {
+  it("D3 a Retry-After with a date schedules the retry at that date", async () => {
     const headers = { "retry-after": new Date(nowMs() + 9_000).toUTCString() };
     await using all = await subscribe(service, { response: { status: 503, headers } });
     await startTask(all);
@@ -197,7 +197,7 @@ describe("D3 acknowledgement", () => {
 });
 
 describe("D4 a paused endpoint", () => {
-  mockTest("D4 a pending delivery waits while its endpoint is paused, and then continues", async () => {
+  it("D4 a pending delivery waits while its endpoint is paused, and then continues", async () => {
     await using all = await subscribe(service, { response: 500 });
     await nextDelivery(all);
     await service.advance("1s");
@@ -212,7 +212,7 @@ describe("D4 a paused endpoint", () => {
     expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
   });
 
-  mockTest("D4 a pause that ends before the next retry does not move the retry", async () => {
+  it("D4 a pause that ends before the next retry does not move the retry", async () => {
     await using all = await subscribe(service, { response: 500 });
     await nextDelivery(all);
     await service.advance("1s");
@@ -222,7 +222,7 @@ describe("D4 a paused endpoint", () => {
     await expectArrival(all, 2_000, 2);
   });
 
-  mockTest("D4 events during a pause are never delivered", async () => {
+  it("D4 events during a pause are never delivered", async () => {
     await using paused = await subscribe(service);
     await using open = await subscribe(service, { within: paused });
     await update(paused, { enabled: false });
@@ -235,21 +235,18 @@ describe("D4 a paused endpoint", () => {
 });
 
 describe("D5 at-least-once delivery", () => {
-  mockTest(
-    "D5 a retry goes to its endpoint's new URL, also without a subscription to the event",
-    async () => {
-      await using all = await subscribe(service, { response: 500 });
-      await using moved = await startCapturingReceiver();
-      await nextDelivery(all);
-      await update(all, { url: moved.url, eventTypes: ["documents.synced"] });
-      await startTask(all);
-      await service.advance("5s");
-      expect([all.receiver.deliveries.length, moved.deliveries.length]).toEqual([1, 1]);
-      expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
-    },
-  );
+  it("D5 a retry goes to its endpoint's new URL, also without a subscription to the event", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await using moved = await startCapturingReceiver();
+    await nextDelivery(all);
+    await update(all, { url: moved.url, eventTypes: ["documents.synced"] });
+    await startTask(all);
+    await service.advance("5s");
+    expect([all.receiver.deliveries.length, moved.deliveries.length]).toEqual([1, 1]);
+    expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
+  });
 
-  mockTest("D5 without faults each event of a task is delivered once and in order", async () => {
+  it("D5 without faults each event of a task is delivered once and in order", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all, { taskType: "TAX_PREP", progression: "immediate" });
     await service.advance("1d");
@@ -259,7 +256,7 @@ describe("D5 at-least-once delivery", () => {
     );
   });
 
-  mockTest("D5 with all faults that the contract permits no delivery is lost", async () => {
+  it("D5 with all faults that the contract permits no delivery is lost", async () => {
     await service.control.setFaults({ profile: "contract" });
     await using all = await subscribe(service);
     for (let count = 0; count < 30; count++)
@@ -278,7 +275,7 @@ describe("D5 at-least-once delivery", () => {
     expect(signed).toHaveLength(deliveries.length);
   });
 
-  mockTest("D5 the fault duplicate sends the same delivery again", async () => {
+  it("D5 the fault duplicate sends the same delivery again", async () => {
     await using all = await subscribe(service);
     await instruct(all, { kind: "duplicate", copies: 2 });
     await startTask(all);
@@ -289,7 +286,7 @@ describe("D5 at-least-once delivery", () => {
     expect(record?.attempts.map(({ kind }) => kind)).toEqual(["scheduled", "duplicate", "duplicate"]);
   });
 
-  mockTest("D5 the fault reorder sends a delivery after the next one", async () => {
+  it("D5 the fault reorder sends a delivery after the next one", async () => {
     await using all = await subscribe(service);
     await instruct(all, { kind: "reorder" });
     const { taskId } = await startTask(all);
@@ -298,7 +295,7 @@ describe("D5 at-least-once delivery", () => {
     expect(received.map(({ event }) => event.event)).toEqual(["task.completed", "task.running"]);
   });
 
-  mockTest.each([
+  it.each([
     ["reorder, when no other one follows,", { kind: "reorder" }, 5_000, []],
     ["delay", { kind: "delay", delayMs: 60_000 }, 60_000, []],
     ["drop, by its first retry,", { kind: "drop" }, 5_000, ["drop"]],
@@ -316,7 +313,7 @@ describe("D5 at-least-once delivery", () => {
     },
   );
 
-  mockTest.each(["wrong-signature", "altered-body", "stale-timestamp"] as const)(
+  it.each(["wrong-signature", "altered-body", "stale-timestamp"] as const)(
     "D5 a verifier rejects an attempt with the fault %s and accepts its retry",
     async (kind) => {
       await using all = await subscribe(service);
@@ -334,7 +331,7 @@ describe("D5 at-least-once delivery", () => {
 });
 
 describe("W10 deleting an endpoint", () => {
-  mockTest("W10 a deleted endpoint receives nothing more, pending retries included", async () => {
+  it("W10 a deleted endpoint receives nothing more, pending retries included", async () => {
     await using all = await subscribe(service, { response: 500 });
     await nextDelivery(all);
     await service.advance(0);
@@ -345,7 +342,7 @@ describe("W10 deleting an endpoint", () => {
     expect(await all.deliveries()).toMatchObject([{ status: "cancelled", nextAttemptAt: null }]);
   });
 
-  mockTest("W10 every use of a deleted endpoint's id fails", async () => {
+  it("W10 every use of a deleted endpoint's id fails", async () => {
     await using all = await subscribe(service);
     await remove(all);
     const { endpointId } = all;
@@ -364,7 +361,7 @@ describe("W13 rotating a secret", () => {
   const rotate = async ({ endpointId, admin }: Subscriber, gracePeriodSeconds?: number): Promise<string> =>
     (await done(endpoints.rotate({ endpointId, gracePeriodSeconds }, await admin()))).signingSecret;
 
-  mockTest("W13 standardwebhooks verifies with either secret until the grace period ends", async () => {
+  it("W13 standardwebhooks verifies with either secret until the grace period ends", async () => {
     await using all = await subscribe(service);
     const fresh = await rotate(all, 3_600);
     const verdicts = async () => {
@@ -377,7 +374,7 @@ describe("W13 rotating a secret", () => {
     expect(await verdicts()).toEqual(["No matching signature found", "accepts"]);
   });
 
-  mockTest.each([
+  it.each([
     ["the default one, a day", undefined, 86_400_000],
     ["the longest one, a week", 604_800, 604_800_000],
     ["none", 0, 0],
@@ -394,7 +391,7 @@ describe("W13 rotating a secret", () => {
     expect(signatureHeaders(await nextDelivery(all)).signatures).toHaveLength(1);
   });
 
-  mockTest("W13 after two rotations every secret signs until its own grace period ends", async () => {
+  it("W13 after two rotations every secret signs until its own grace period ends", async () => {
     await using all = await subscribe(service);
     const second = await rotate(all, 600);
     await service.advance("1m");
@@ -414,7 +411,7 @@ describe("W13 rotating a secret", () => {
     expect(await signers(), "the first had 600 s").toEqual([third]);
   });
 
-  mockTest("W13 a retry is signed with the secrets that are valid at that time", async () => {
+  it("W13 a retry is signed with the secrets that are valid at that time", async () => {
     await using all = await subscribe(service, { response: 500 });
     expect(secretsThatSigned(await nextDelivery(all), [all.secret])).toEqual([all.secret]);
     const fresh = await rotate(all, 0);
@@ -423,14 +420,14 @@ describe("W13 rotating a secret", () => {
     expect(secretsThatSigned(retry!, [fresh, all.secret])).toEqual([fresh]);
   });
 
-  mockTest.each([-1, 604_801])("W13 gracePeriodSeconds of %i is rejected", async (gracePeriodSeconds) => {
+  it.each([-1, 604_801])("W13 gracePeriodSeconds of %i is rejected", async (gracePeriodSeconds) => {
     await using all = await subscribe(service);
     const input = { endpointId: all.endpointId, gracePeriodSeconds };
     const { message } = await endpoints.rotate(input, await all.admin());
     expect(message).toBe("Secret grace period must be between 0 and 604800 seconds");
   });
 
-  mockTest("W13 the fault old-secret-only leaves out the new secret's signature once", async () => {
+  it("W13 the fault old-secret-only leaves out the new secret's signature once", async () => {
     await using all = await subscribe(service);
     const fresh = await rotate(all);
     await instruct(all, { kind: "old-secret-only" });

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect } from "vitest";
-import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts";
+import { describe, expect, it } from "vitest";
+import { type CallOptions, useService } from "./harness.ts";
 import { done, endpointMutations, type Variables } from "./operations.ts";
 
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
@@ -36,15 +36,6 @@ async function listAll(limit: number, options?: CallOptions): Promise<string[]> 
   return ids;
 }
 
-// A real workspace is left as it was found.
-beforeAll(async () => {
-  if (onMock) return undefined;
-  const before = new Set(await listAll(100));
-  return async () => {
-    for (const id of await listAll(100)) if (!before.has(id)) await remove(id);
-  };
-});
-
 describe("W1 creation", () => {
   it("W1 a new endpoint is enabled and has a whsec_ secret of at least 24 bytes", async () => {
     const { endpoint, signingSecret } = await created();
@@ -52,14 +43,6 @@ describe("W1 creation", () => {
     expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/);
     expect(Buffer.from(signingSecret.slice(6), "base64").length).toBeGreaterThanOrEqual(24);
     expect(endpoint.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  });
-
-  it("W1 two endpoints never have the same secret, and a rotation returns another one", async () => {
-    const [first, second] = [await created(), await created()];
-    const rotated = await done(rotate({ endpointId: first.endpoint.id }));
-    const secrets = [first, second, rotated].map(({ signingSecret }) => signingSecret);
-    expect(new Set(secrets).size).toBe(3);
-    expect(rotated.signingSecret).toMatch(/^whsec_/);
   });
 
   it("W1 no other operation returns a secret", async () => {
@@ -76,7 +59,7 @@ describe("W1 creation", () => {
   });
 });
 
-describe("W2 W3 what is omitted", () => {
+describe("W2 what is omitted", () => {
   it.each([
     ["omitted", {}, ""],
     ["null", { description: null }, ""],
@@ -84,13 +67,6 @@ describe("W2 W3 what is omitted", () => {
     ["given", { description: "Büro № 1" }, "Büro № 1"],
   ])("W2 a description that is %s reads back as it should", async (_name, input, expected) => {
     expect((await created({ url, ...input })).endpoint.description).toBe(expected);
-  });
-
-  it.each([
-    ["omitted", {}],
-    ["null", { eventTypes: null }],
-  ])("W3 eventTypes that are %s read back as null", async (_name, input) => {
-    expect((await created({ url, ...input })).endpoint.eventTypes).toBeNull();
   });
 });
 
@@ -160,22 +136,13 @@ describe("W4 W5 W6 inputs that are rejected", () => {
   );
 
   const strict = useService({ settings: { allowLoopbackHttp: false } });
-  mockTest("W6 the setting that disables loopback rejects plain HTTP to loopback", async () => {
+  it("W6 the setting that disables loopback rejects plain HTTP to loopback", async () => {
     const response = await endpointMutations(strict).create({ url: "http://127.0.0.1:9/x" });
     expect(response.message).toBe(noHttps);
   });
 });
 
 describe("W5 W6 inputs that are accepted", () => {
-  it("W5 duplicate event names are removed, in the order of first appearance", async () => {
-    const eventTypes = ["task.failed", "subtask.completed", "task.failed", "documents.synced", "task.failed"];
-    const { endpoint } = await created({ url, eventTypes });
-    expect(endpoint.eventTypes).toEqual(["task.failed", "subtask.completed", "documents.synced"]);
-    const reversed = { endpointId: endpoint.id, eventTypes: eventTypes.toReversed() };
-    const updated = await done(update(reversed));
-    expect(updated.eventTypes).toEqual(["task.failed", "documents.synced", "subtask.completed"]);
-  });
-
   it("W5 every event of the catalog can be subscribed to", async () => {
     const catalog = await service.graphql("{ webhookEventCatalog { name } }");
     const names = catalog.data.webhookEventCatalog.map(({ name }: { name: string }) => name);
@@ -190,7 +157,7 @@ describe("W5 W6 inputs that are accepted", () => {
     expect((await created({ url: right })).endpoint.url).toBe(right);
   });
 
-  mockTest.each(["http://127.0.0.1:9/x", "http://localhost/x", "http://[::1]:9/", "http://127.8.9.1/"])(
+  it.each(["http://127.0.0.1:9/x", "http://localhost/x", "http://[::1]:9/", "http://127.8.9.1/"])(
     "W6 plain HTTP to the loopback host %j is accepted",
     async (loopback) => {
       expect((await created({ url: loopback })).endpoint.url).toBe(loopback);
@@ -198,50 +165,23 @@ describe("W5 W6 inputs that are accepted", () => {
   );
 });
 
-describe("W7 W8 W9 update", () => {
+describe("W7 update", () => {
   const full = { url, description: "before", eventTypes: ["task.failed"] };
 
   it.each([
     ["url", { url: "https://after.example/" }, { url: "https://after.example/" }],
-    ["url null", { url: null, description: "x" }, { url, description: "x" }],
     ["description", { description: "after" }, { description: "after" }],
-    ["description null", { description: null }, { description: "" }],
     ["description empty", { description: "" }, { description: "" }],
-    ["enabled false", { enabled: false }, { enabled: false }],
-    ["enabled null", { enabled: null, description: "x" }, { enabled: true, description: "x" }],
     ["eventTypes", { eventTypes: ["task.running"] }, { eventTypes: ["task.running"] }],
-    ["eventTypes null", { eventTypes: null }, { eventTypes: null }],
   ])("W7 an update of %s changes only that field", async (_name, patch, expected) => {
     const { endpoint } = await created(full);
     const { updatedAt, ...updated } = await done(update({ endpointId: endpoint.id, ...patch }));
     expect({ ...updated, updatedAt }).toEqual({ ...endpoint, ...expected, updatedAt });
   });
-
-  it("W8 an update with only endpointId is rejected", async () => {
-    const { endpoint } = await created();
-    const response = await update({ endpointId: endpoint.id });
-    expect(response.message).toBe("At least one endpoint field must be updated");
-  });
-
-  it("W9 every update changes updatedAt and none changes createdAt", async () => {
-    const { endpoint } = await created();
-    let before = endpoint.updatedAt;
-    for (const enabled of [false, true, true]) {
-      const updated = await done(update({ endpointId: endpoint.id, enabled }));
-      expect([updated.createdAt, updated.enabled]).toEqual([endpoint.createdAt, enabled]);
-      expect(Date.parse(updated.updatedAt)).toBeGreaterThan(Date.parse(before));
-      before = updated.updatedAt;
-    }
-  });
 });
 
 describe("W11 listing", () => {
-  it.each([0, -1, 101, 1_000])("W11 a limit of %i is rejected", async (limit) => {
-    const response = await list({ limit });
-    expect(response.message).toBe("Webhook endpoint limit must be between 1 and 100");
-  });
-
-  mockTest("W11 the limit is 20 when it is omitted or null", async () => {
+  it("W11 the limit is 20 when it is omitted or null", async () => {
     const options = await service.ownWorkspace();
     await createMany(23, options);
     for (const variables of [{}, { limit: null, iterator: null }]) {
@@ -251,21 +191,18 @@ describe("W11 listing", () => {
     }
   });
 
-  mockTest("W11 an empty workspace has one page and no next cursor", async () => {
+  it("W11 an empty workspace has one page and no next cursor", async () => {
     const page = await pageOf({}, await service.ownWorkspace());
     expect(page).toEqual({ data: [], done: true, iterator: null });
   });
 
-  mockTest.each([1, 2, 7, 21, 22, 100])(
-    "W11 pages of %i together contain every endpoint once",
-    async (limit) => {
-      const options = await service.ownWorkspace();
-      const made = await createMany(21, options);
-      expect(await listAll(limit, options)).toEqual(made);
-    },
-  );
+  it.each([1, 2, 7, 21, 22, 100])("W11 pages of %i together contain every endpoint once", async (limit) => {
+    const options = await service.ownWorkspace();
+    const made = await createMany(21, options);
+    expect(await listAll(limit, options)).toEqual(made);
+  });
 
-  mockTest("W11 endpoints created and deleted between two pages leave the others listed once", async () => {
+  it("W11 endpoints created and deleted between two pages leave the others listed once", async () => {
     const options = await service.ownWorkspace();
     const made = await createMany(12, options);
     const seen: string[] = [];
@@ -291,7 +228,7 @@ describe("W12 cursor", () => {
     },
   );
 
-  mockTest("W12 a cursor of another workspace and a changed cursor are rejected", async () => {
+  it("W12 a cursor of another workspace and a changed cursor are rejected", async () => {
     const options = await service.ownWorkspace();
     await createMany(2, options);
     const { iterator } = await pageOf({ limit: 1 }, options);
@@ -324,7 +261,7 @@ describe("W14 permission", () => {
     { role: "l2" },
     { role: "l3" },
   ] as const;
-  mockTest.each(others.flatMap((key) => names.map((name) => [name, key] as const)))(
+  it.each(others.flatMap((key) => names.map((name) => [name, key] as const)))(
     "W14 %s with a token of %j fails with Unauthorized and FORBIDDEN",
     async (name, key) => {
       const { apiKey } = await service.key(key);
@@ -342,14 +279,14 @@ describe("W14 permission", () => {
   );
 
   const strict = useService({ settings: { unauthenticatedStatus: 401 } });
-  mockTest("W14 a missing token is a 401 with the setting unauthenticatedStatus", async () => {
+  it("W14 a missing token is a 401 with the setting unauthenticatedStatus", async () => {
     const response = await strict.graphql("{ me { __typename } }", {}, { token: null });
     expect([response.status, response.message]).toEqual([401, "Unauthorized"]);
     expect((await strict.graphql("{ me { __typename } }")).status).toBe(200);
   });
 });
 
-mockTest("W15 every operation on an endpoint of another workspace fails as for an unknown id", async () => {
+it("W15 every operation on an endpoint of another workspace fails as for an unknown id", async () => {
   const { endpoint } = await created();
   const options = await service.ownWorkspace();
   const stranger = "00000000-0000-7000-8000-000000000000";

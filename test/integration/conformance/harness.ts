@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import {
   type ControlApi,
   createControlClient,
@@ -6,33 +5,10 @@ import {
   type MockServer,
   type MockServerOptions,
 } from "@workspace-tasks/mock-server";
-import { afterAll, beforeAll, it, vi } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { jsonPost } from "../../support/json-post.ts";
 
-// The service under test. The suite sees it over HTTP only. By default each test file starts a mock; with
-// WORKSPACE_TASKS_TARGET the suite tests another service:
-//
-//   WORKSPACE_TASKS_TARGET             base address, for example https://api.example.com
-//   WORKSPACE_TASKS_GATEWAY            gateway address; default: `${WORKSPACE_TASKS_TARGET}/gateway`
-//   WORKSPACE_TASKS_API_KEY            an administrator's read_write key
-//   WORKSPACE_TASKS_READ_ONLY_API_KEY  an administrator's read_only key
-//   WORKSPACE_TASKS_PARTNER_API_KEY    a partner's key
-//
-// A test that needs the mock's control API (time, keys, tasks) uses `mockTest` and is reported as skipped there.
-
-const target = process.env["WORKSPACE_TASKS_TARGET"];
-
-/** True when the suite runs against its own mock. */
-export const onMock = target === undefined;
-
-// Waiting for a real rate limit may take a window of 60 s, more than once.
-if (!onMock) vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
-/** A test that every implementation of the interface must pass. */
-export { it } from "vitest";
-
-/** A test that needs the mock's control API; reported as skipped against another target. */
-export const mockTest: typeof it = onMock ? it : (it.skip as typeof it);
+// The mock that the tests of a file start, seen over HTTP.
 
 type GraphqlError = {
   readonly message: string;
@@ -73,7 +49,7 @@ export interface Harness {
   readonly apiKey: string;
   readonly partnerApiKey: string;
   readonly workspaceId: string;
-  /** The mock, for state that HTTP does not show. Throws against another target. */
+  /** For state that HTTP does not show. */
   readonly mock: MockServer;
   /** Sends a GraphQL request; does not throw for any status. */
   graphql<Data = Loose>(
@@ -98,7 +74,7 @@ export interface Harness {
 }
 
 /**
- * Starts the mock for the tests of this file and closes it after them, or uses the target.
+ * Starts the mock for the tests of this file and closes it after them.
  * @param options of the mock; the clock is virtual by default
  */
 export function useService(options: MockServerOptions = {}): Harness {
@@ -106,29 +82,29 @@ export function useService(options: MockServerOptions = {}): Harness {
   let cachedToken: { token: string; untilMs: number } | undefined;
 
   beforeAll(async () => {
-    if (onMock) mock = await createMockServer({ port: 0, clock: "virtual", seed: 1, ...options });
+    mock = await createMockServer({ port: 0, clock: "virtual", seed: 1, ...options });
   });
   afterAll(async () => {
     await mock?.close();
   });
 
   const started = () => {
-    if (!mock) throw new Error("this needs the mock: run the suite without WORKSPACE_TASKS_TARGET");
+    if (!mock) throw new Error("the mock starts before the first test");
     return mock;
   };
 
   const harness: Harness = {
     get baseUrl() {
-      return target ?? started().baseUrl;
+      return started().baseUrl;
     },
     get gatewayUrl() {
-      return onMock ? started().gatewayUrl : (process.env["WORKSPACE_TASKS_GATEWAY"] ?? `${target}/gateway`);
+      return started().gatewayUrl;
     },
     get apiKey() {
-      return onMock ? started().apiKey : fromEnvironment("WORKSPACE_TASKS_API_KEY");
+      return started().apiKey;
     },
     get partnerApiKey() {
-      return onMock ? started().partnerApiKey : fromEnvironment("WORKSPACE_TASKS_PARTNER_API_KEY");
+      return started().partnerApiKey;
     },
     get workspaceId() {
       return started().workspaceId;
@@ -141,7 +117,7 @@ export function useService(options: MockServerOptions = {}): Harness {
       const url = `${router === "base" ? harness.baseUrl : harness.gatewayUrl}/graphql`;
       const post = jsonPost({ query, ...(variables ? { variables } : {}) }, bearer ?? undefined);
       const sent = { ...post, headers: { ...post.headers, ...headers } };
-      return readResponse(await fetchWithRetries(url, sent));
+      return readResponse(await fetch(url, sent));
     },
     async tokens(apiKey = harness.apiKey, expiresInSeconds) {
       const response = await harness.graphql(exchangeDocument, { apiKey, expiresInSeconds }, { token: null });
@@ -181,7 +157,7 @@ export function useService(options: MockServerOptions = {}): Harness {
   };
 
   const defaultToken = async () => {
-    const nowMs = onMock ? started().clock.now() : Date.now();
+    const nowMs = started().clock.now();
     if (!cachedToken || cachedToken.untilMs <= nowMs) {
       const { workspaceToken } = await harness.tokens();
       cachedToken = { token: workspaceToken, untilMs: nowMs + 120_000 };
@@ -190,17 +166,6 @@ export function useService(options: MockServerOptions = {}): Harness {
   };
 
   return harness;
-}
-
-/**
- * The tests exceed the rate limit of another target, so a 429 is retried after its interval. The tests of the rate
- * limit run on the mock only.
- */
-async function fetchWithRetries(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (onMock || response.status !== 429) return response;
-  await setTimeout(Number(response.headers.get("retry-after")) * 1_000);
-  return fetchWithRetries(url, init);
 }
 
 export const exchangeDocument = `mutation ($apiKey: String!, $expiresInSeconds: Int) {
@@ -221,10 +186,4 @@ async function readResponse(response: Response): Promise<GraphqlResponse> {
     code: json.errors?.[0]?.extensions?.code,
     text,
   };
-}
-
-function fromEnvironment(name: string): string {
-  const value = process.env[name];
-  if (!value) throw new Error(`set ${name} to run the suite against ${target}`);
-  return value;
 }

@@ -1,5 +1,5 @@
-import { expect } from "vitest";
-import { mockTest, useService } from "./harness.ts";
+import { expect, it } from "vitest";
+import { useService } from "./harness.ts";
 import { mutation } from "./operations.ts";
 
 // Apart from the other rules of keys: these tests let years pass, and the first key does not live that long.
@@ -15,7 +15,7 @@ const exchange = mutation(
 );
 const messageOf = async (refreshToken: string) => (await exchange({ refreshToken })).message;
 
-mockTest("K4 a wrong, a revoked and an expired key are rejected with the same message", async () => {
+it("K4 a wrong, a revoked and an expired key are rejected with the same message", async () => {
   const revoked = await service.key();
   await service.control.revokeApiKey(revoked.id);
   const expired = await service.key({ expiresInDays: 30 });
@@ -24,7 +24,7 @@ mockTest("K4 a wrong, a revoked and an expired key are rejected with the same me
     expect(await messageOf(key)).toBe("Invalid refresh token");
 });
 
-mockTest.each([
+it.each([
   [30, { expiresInDays: 30 }],
   [60, { expiresInDays: 60 }],
   [90, { expiresInDays: 90 }],
@@ -38,7 +38,7 @@ mockTest.each([
   expect(await messageOf(apiKey)).toBe("Invalid refresh token");
 });
 
-mockTest("K5 a key for another number of days is rejected", async () => {
+it("K5 a key for another number of days is rejected", async () => {
   const expiresInDays = 45 as 30;
   await expect(service.key({ expiresInDays })).rejects.toMatchObject({ code: "BODY_INVALID" });
 });

@@ -1,5 +1,5 @@
-import { describe, expect } from "vitest";
-import { exchangeDocument, type GraphqlResponse, it, mockTest, useService } from "./harness.ts";
+import { describe, expect, it } from "vitest";
+import { exchangeDocument, type GraphqlResponse, useService } from "./harness.ts";
 
 // The documented limit is 120. What does not depend on the number has a smaller one, which is reached with fewer requests.
 const limit = 12;
@@ -38,13 +38,13 @@ function expectLimited(response: GraphqlResponse): number {
 }
 
 describe("L1 the limit", () => {
-  mockTest("L1 the 121st request gets a 429 with Retry-After and RATE_LIMITED", async () => {
+  it("L1 the 121st request gets a 429 with Retry-After and RATE_LIMITED", async () => {
     const token = await freshToken(documented);
     await useUp(token, 120, documented);
     expect(expectLimited(await me(token, "base", documented))).toBe(60);
   });
 
-  mockTest("L1 mutations and invalid documents are counted", async () => {
+  it("L1 mutations and invalid documents are counted", async () => {
     const token = await freshToken();
     await service.graphql("{ nothing }", {}, { token });
     await service.graphql('mutation { deleteWebhookEndpoint(endpointId: "x") }', {}, { token });
@@ -52,7 +52,7 @@ describe("L1 the limit", () => {
     expectLimited(await me(token));
   });
 
-  mockTest("L1 a rejected mutation has no effect", async () => {
+  it("L1 a rejected mutation has no effect", async () => {
     const token = await usedUpToken();
     const create = await service.graphql(
       'mutation { createWebhookEndpoint(input: { url: "https://limited.example" }) { endpoint { id } } }',
@@ -66,7 +66,7 @@ describe("L1 the limit", () => {
 });
 
 describe("L2 one count per key", () => {
-  mockTest("L2 all tokens of a key share the count", async () => {
+  it("L2 all tokens of a key share the count", async () => {
     const { apiKey } = await service.key();
     const [first, second] = [await service.tokens(apiKey), await service.tokens(apiKey)];
     await useUp(first.workspaceToken, limit / 2);
@@ -75,7 +75,7 @@ describe("L2 one count per key", () => {
     expectLimited(await me(second.workspaceToken));
   });
 
-  mockTest("L2 both routers share the count", async () => {
+  it("L2 both routers share the count", async () => {
     const token = await freshToken();
     await useUp(token, limit - 1);
     expect((await me(token, "gateway")).status).toBe(200);
@@ -83,7 +83,7 @@ describe("L2 one count per key", () => {
     expectLimited(await me(token, "base"));
   });
 
-  mockTest("L2 gateway calls of a partner are counted for the partner key", async () => {
+  it("L2 gateway calls of a partner are counted for the partner key", async () => {
     const { partnerApiKey } = await service.control.createPartnerKey();
     const token = await service.partnerToken(partnerApiKey);
     for (let made = 0; made < limit; made++) expect((await me(token, "gateway")).status).toBe(200);
@@ -92,7 +92,7 @@ describe("L2 one count per key", () => {
 });
 
 describe("L3 what is not counted", () => {
-  mockTest("L3 the exchange is not counted, even with a token, and a partner's login neither", async () => {
+  it("L3 the exchange is not counted, even with a token, and a partner's login neither", async () => {
     const { apiKey } = await service.key();
     const { workspaceToken: token } = await service.tokens(apiKey);
     await useUp(token);
@@ -104,7 +104,7 @@ describe("L3 what is not counted", () => {
     expect((await service.graphql(login, {}, { token, router: "gateway" })).status).toBe(200);
   });
 
-  mockTest("L3 an exchange together with another operation is counted", async () => {
+  it("L3 an exchange together with another operation is counted", async () => {
     const query = `mutation {
       exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: "x") { userToken }
       deleteWebhookEndpoint(endpointId: "x")
@@ -119,7 +119,7 @@ describe("L3 what is not counted", () => {
     }
   });
 
-  mockTest("L3 uploads are not counted", async () => {
+  it("L3 uploads are not counted", async () => {
     const token = await usedUpToken();
     const headers = { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0", "upload-length": "3" };
     const response = await fetch(`${service.baseUrl}/api/uploads`, { method: "POST", headers });
@@ -129,7 +129,7 @@ describe("L3 what is not counted", () => {
 });
 
 describe("L4 waiting", () => {
-  mockTest("L4 a request succeeds after the interval, which rejected requests do not lengthen", async () => {
+  it("L4 a request succeeds after the interval, which rejected requests do not lengthen", async () => {
     const token = await usedUpToken();
     for (let second = 0; second < 60; second++) {
       expect(expectLimited(await me(token))).toBe(60 - second);
@@ -138,7 +138,7 @@ describe("L4 waiting", () => {
     expect((await me(token)).status).toBe(200);
   });
 
-  mockTest("L4 the window slides: the oldest request leaves it first", async () => {
+  it("L4 the window slides: the oldest request leaves it first", async () => {
     const token = await freshToken();
     await useUp(token, limit / 2);
     await service.advance("30s");
@@ -149,7 +149,7 @@ describe("L4 waiting", () => {
     expectLimited(await me(token));
   });
 
-  mockTest("L4 a request succeeds after the interval in Retry-After with a fixed window", async () => {
+  it("L4 a request succeeds after the interval in Retry-After with a fixed window", async () => {
     const token = await freshToken(fixed);
     await fixed.advance("45s");
     await useUp(token, limit, fixed);
@@ -161,7 +161,7 @@ describe("L4 waiting", () => {
   });
 });
 
-mockTest("L5 two keys of one user do not share a count", async () => {
+it("L5 two keys of one user do not share a count", async () => {
   const first = await service.key();
   const second = await service.control.createApiKey({ userId: first.userId });
   const tokens = await Promise.all([service.tokens(first.apiKey), service.tokens(second.apiKey)]);

@@ -1,33 +1,32 @@
 import { randomBytes } from "node:crypto";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { CommandError } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { usesColor } from "@workspace-tasks/kernel/layout.ts";
+import { lineWidth, reflow, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings } from "@workspace-tasks/mock-server/parts";
-import type { Plan } from "../../compare/catalogue/catalogue.ts";
-import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
-import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
-import { type CompareReport, emptyReport } from "../../compare/report/compare-report.ts";
-import { renderJsonReport } from "../../compare/report/json-report.ts";
-import { exitCodeOf } from "../../compare/report/summary.ts";
-import { removalText, renderTextReport } from "../../compare/report/text-report.ts";
-import { createdEndpoints } from "../../compare/run/created-endpoints.ts";
+import { endpointsText, leftNow, removalText } from "../../compare/ask/created.ts";
+import type { Captured } from "../../compare/ask/deliveries.ts";
+import type { Rule } from "../../compare/ask/rule.ts";
+import type { Service } from "../../compare/ask/service.ts";
+import { compareFindings, compareService } from "../../compare/compare-service.ts";
+import { findingsInFile } from "../../compare/findings.ts";
+import { type CompareReport, exitCodeOf, renderJsonReport, renderTextReport } from "../../compare/report.ts";
+import { rules } from "../../compare/rules/table.ts";
+import { progressLine, stepOf } from "../progress-line.ts";
+import { requireAgreement } from "../service/service.ts";
 import { checkOutputs, openRecord, readCaptured, readRecord, writeOutputs } from "./compare-files.ts";
-import { accessOf, type CompareFlags, compareFlags, needsNoService, planOf } from "./compare-options.ts";
-import { compareProgress } from "./compare-progress.ts";
-import { agreesToRemove, confirmWrites } from "./confirm-writes.ts";
-import { nameWhatIsLeft } from "./name-what-is-left.ts";
+import { accessOf, type CompareFlags, compareFlags, needsNoService } from "./compare-options.ts";
 
 /** Runs `workspace-tasks compare` and returns its exit code. */
 export const runCompareCommand = cli.defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
-  about: `Sends requests to the real service and to a mock, and reports where they differ:
-each rule is confirmed, refuted, not testable, or differs from an assumption,
+  about: `Asks the real service a table of rules, which the mock keeps, and reports where it
+differs: each rule is confirmed, refuted, not testable, or differs from an assumption,
 where the interface leaves it open. Nothing is changed in the service without
---writes. Reports and records hold no key and no token, of data its types, and
-of error messages the words in lower case.
+--writes. Reports and records hold facts: no key, no token and no data, but the
+messages of errors.
 
 Keys come from the environment; each one makes more rules testable:
 
@@ -56,7 +55,6 @@ interface Given {
 
 async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const isOffline = needsNoService(flags, io);
-  if (flags.clean) return clean(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
   const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
@@ -64,25 +62,21 @@ async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const report = await (isOffline ? compareFiles(given) : compareNow(given, io));
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) cli.writeData(io, renderJsonReport(report));
-  else writeText(report, io);
+  else cli.write(io, renderTextReport(report, usesColor(io)), report.problem ? io.stderr : io.stdout);
   const failures = [...given.problems, ...(await writeOutputs(flags, report, io))];
   for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
-const writeText = (report: CompareReport, io: cli.CommandIo) =>
-  cli.write(io, renderTextReport(report, { color: usesColor(io) }), report.problem ? io.stderr : io.stdout);
-
-const withoutService: Plan = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
-
 /** A record and a file of deliveries are evaluated without a service and without a key. */
 async function compareFiles({ flags, settings, captured, problems }: Given): Promise<CompareReport> {
-  const { plan, observations } =
-    flags.replay === undefined ? { plan: withoutService, observations: [] } : await readRecord(flags.replay);
-  const all = [...observations, ...(captured ? [observeDeliveries(captured)] : [])];
-  const append = await openRecord(flags.record, plan, (problem) => problems.push(problem));
-  for (const observation of all) append(observation);
-  return evaluateRecord(all, plan, settings);
+  const recorded = flags.replay === undefined ? [] : await readRecord(flags.replay);
+  const found = captured ? await findingsInFile(captured) : [];
+  const names = new Set(found.map(({ rule }) => rule));
+  const findings = [...recorded.filter(({ rule }) => !names.has(rule)), ...found];
+  const append = await openRecord(flags.record, (problem) => problems.push(problem));
+  for (const finding of findings) append(finding);
+  return compareFindings(findings, settings);
 }
 
 async function compareNow(
@@ -90,14 +84,13 @@ async function compareNow(
   io: cli.CommandIo,
 ): Promise<CompareReport> {
   const access = accessOf(flags, io);
-  const plan = planOf(flags, access);
-  if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);
-  let progress = compareProgress(io);
+  if (flags.writes && !flags.yes) await confirmWrites(access.baseUrl, io);
+  const progress = progressLine(io, "compare", "connecting");
   const failing = new AbortController();
-  const created = createdEndpoints();
-  const leftText = nameWhatIsLeft(io, access, created, (text) => progress.ending(text));
+  let position = "";
+  let leftText = () => "";
   try {
-    const append = await openRecord(flags.record, plan, (problem) => {
+    const append = await openRecord(flags.record, (problem) => {
       problems.push(problem);
       failing.abort();
     });
@@ -105,22 +98,28 @@ async function compareNow(
       access,
       fetch: (url, init) => fetch(url, init),
       clock: systemClock,
-      plan,
+      writes: flags.writes,
       runId: randomBytes(5).toString("hex"),
       settings,
       captured,
       signal: AbortSignal.any([io.stop, failing.signal]),
-      created,
-      async agrees(endpoints) {
-        progress.end();
-        const agreed = await agreesToRemove(endpoints, flags, io);
-        progress = compareProgress(io);
-        return agreed;
+      onStart(service) {
+        leftText = nameWhatIsLeft(service, io, (text) => {
+          progress.notice(text);
+          progress.show(() => "ending");
+        });
       },
-      onWait: (ms, reason) => progress.onWait(ms, reason),
-      onObservation(observation, done, total) {
-        append(observation);
-        progress.onObservation(observation, done, total);
+      onWait(ms, reason) {
+        // Shorter waits are not worth a line.
+        if (ms < 2_000) return;
+        const endsAtMs = Date.now() + ms;
+        const seconds = () => Math.max(0, Math.ceil((endsAtMs - Date.now()) / 1_000));
+        progress.show(() => `${position} waits ${seconds()} s ${reason}`.trimStart());
+      },
+      onFinding(finding, done) {
+        append(finding);
+        position = stepOf(done, rules.length);
+        progress.show(() => `${position} ${finding.rule}`);
       },
     });
   } catch (error) {
@@ -131,21 +130,41 @@ async function compareNow(
   }
 }
 
-/** Removes what earlier runs have left. */
-async function clean(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
-  const access = accessOf(flags, io);
-  const created = createdEndpoints();
-  nameWhatIsLeft(io, access, created, (text) => cli.writeNotice(io, "compare", text));
-  const { problem, removal } = await cleanService({
-    access,
-    fetch: (url, init) => fetch(url, init),
-    clock: systemClock,
-    signal: io.stop,
-    created,
-    agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
-  });
-  if (problem) writeText({ ...emptyReport, problem }, io);
-  else if (!removal) throw new CommandError("nothing was removed");
-  else cli.write(io, `${removalText(removal)}\n`);
-  return problem || removal?.command ? 2 : 0;
+/** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
+async function confirmWrites(baseUrl: string, io: cli.CommandIo): Promise<void> {
+  const lines = rules
+    .filter(({ needs }) => needs === "writes")
+    .map(({ id, says }: Rule) => `  ${id}: ${says}\n`);
+  const text = `compare would send mutations to ${baseUrl}, to find out whether
+
+${lines.join("")}
+The webhook endpoints have URLs at receiver.invalid, or at the loopback address of the service, where no receiver gets a
+delivery. Each is removed at the end of its rule, also after Ctrl-C. The other mutations refer to records that do not exist,
+or are validated without being executed.
+`;
+  io.stderr.write(`${reflow(text, lineWidth(io.stderr))}\n`);
+  if (!io.ask) throw new UsageError("--writes: expected a terminal to ask at; write --writes --yes to agree");
+  await requireAgreement("Continue?", false, io);
+}
+
+/**
+ * Says what the first signal starts, and what the second one leaves on the service.
+ * @returns what is left now, for a run that fails
+ */
+function nameWhatIsLeft(
+  service: Service,
+  { stop, onKill }: cli.CommandIo,
+  say: (text: string) => void,
+): () => string {
+  const count = () => service.created.size;
+  const sayEnding = () =>
+    say(
+      count() === 0
+        ? "ending; Ctrl-C again to end at once"
+        : `ending: removing ${endpointsText(count())}; Ctrl-C again to leave ${count() === 1 ? "it" : "them"}`,
+    );
+  const text = () => (count() === 0 ? "" : `${removalText(leftNow(service))}\n`);
+  stop.addEventListener("abort", sayEnding, { once: true });
+  onKill?.(text);
+  return text;
 }

@@ -7,14 +7,9 @@ import {
   writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
-import type { Plan } from "../../compare/catalogue/catalogue.ts";
-import { parseCaptured } from "../../compare/observe/captured-file.ts";
-import type { Observation } from "../../compare/observe/observation.ts";
-import type { Captured } from "../../compare/observe/observe-delivery.ts";
-import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../../compare/record.ts";
-import type { CompareReport } from "../../compare/report/compare-report.ts";
-import { renderJsonReport } from "../../compare/report/json-report.ts";
-import { renderJunitReport } from "../../compare/report/junit-report.ts";
+import { type Captured, parseCaptured } from "../../compare/ask/deliveries.ts";
+import { type Finding, parseRecord, recordHeader, recordLine } from "../../compare/findings.ts";
+import { type CompareReport, renderJsonReport, renderJunitReport } from "../../compare/report.ts";
 import {
   checkWritable,
   failuresOf,
@@ -65,21 +60,20 @@ async function writeSettings(path: string, report: CompareReport, io: CommandIo)
 }
 
 /**
- * Returns what appends an observation to the record, if there is one: it is in the file before the next request is sent.
+ * Returns what appends to the record, if there is one: a fact is in the file before the next rule is asked.
  * @param onProblem is called once with why the record is incomplete, when the disk is full, for example
  */
 export async function openRecord(
   path: string | undefined,
-  plan: Plan,
   onProblem: (problem: string) => void,
-): Promise<(observation: Observation) => void> {
+): Promise<(finding: Finding) => void> {
   if (path === undefined) return () => {};
-  const target = await saveFile("--record", path, headerLine(plan));
+  const target = await saveFile("--record", path, recordHeader);
   let hasFailed = false;
-  return (observation) => {
+  return (finding) => {
     if (hasFailed) return;
     try {
-      appendFileSync(target, observationLine(observation));
+      appendFileSync(target, recordLine(finding));
     } catch (error) {
       hasFailed = true;
       onProblem(`--record: cannot write ${path}: ${reasonOf(error)}`);
@@ -89,7 +83,7 @@ export async function openRecord(
 
 const recordBytesMax = 64 * 1_048_576;
 
-export async function readRecord(path: string): Promise<ComparisonRecord> {
+export async function readRecord(path: string): Promise<readonly Finding[]> {
   const text = await readText("--replay", path, recordBytesMax);
   return orFail(`--replay: ${path}`, () => parseRecord(text));
 }

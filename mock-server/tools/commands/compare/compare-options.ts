@@ -8,10 +8,8 @@ import {
   toggle,
   UsageError,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import type { Plan } from "../../compare/catalogue/catalogue.ts";
-import { type KeyName, keyNames, keyVariables } from "../../compare/rules/probe.ts";
-import type { Access } from "../../compare/run/session.ts";
-import { addressExpected, parseAddress, withoutSecrets } from "./parse-address.ts";
+import { type Access, type KeyName, keyNames, keyVariables } from "../../compare/ask/service.ts";
+import { addressExpected, parseAddress, withoutSecrets } from "../parse-address.ts";
 
 const address = (about: string) =>
   flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
@@ -20,13 +18,9 @@ export const compareFlags = {
   baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
   gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
   writes: toggle("also create, change and remove webhook endpoints; asks first"),
-  exceedRateLimit: toggle(
-    "also use up the rate limit of the key, about 250 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
-  ),
-  clean: toggle("only remove webhook endpoints that earlier runs with --writes have left; asks first"),
   yes: toggle("do not ask"),
   deliveries: text("<file>", "deliveries that a receiver has captured; needs no service"),
-  record: text("<file>", "keep redacted evidence, a line for each request"),
+  record: text("<file>", "keep the facts, a line for each rule"),
   replay: text("<file>", "evaluate a record again, without the service"),
   report: repeated("<file>", "also write a report: .json or .xml (JUnit); repeatable"),
   write: text("<file.json>", "write settings with which the mock does the same"),
@@ -36,37 +30,19 @@ export const compareFlags = {
 
 export type CompareFlags = FlagValues<typeof compareFlags>;
 
-/** Whether all evidence comes from files. @throws UsageError for flags that exclude each other */
+/** Whether all facts come from files. @throws UsageError for flags that exclude each other */
 export function needsNoService(flags: CompareFlags, { env }: CommandIo): boolean {
-  const { baseUrl, replay, record, writes, exceedRateLimit, deliveries, clean } = flags;
-  const sending = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit };
-  const alone = (flag: string, others: Readonly<Record<string, unknown>>) => {
-    const [other] = Object.entries(others).find(([, value]) => value) ?? [];
-    if (other !== undefined) throw new UsageError(`expected ${flag} or ${other}, got both`);
-  };
-  if (clean) {
-    const { report, write, json } = flags;
-    const outputs = { "--record": record, "--report": report[0], "--write": write, "--json": json };
-    alone("--clean", { ...sending, "--replay": replay, "--deliveries": deliveries, ...outputs });
-  }
+  const { baseUrl, replay, record, writes, deliveries } = flags;
   if (replay !== undefined) {
-    alone("--replay", { ...sending, "--record": record });
+    const [other] =
+      Object.entries({ "--writes": writes, "--record": record }).find(([, value]) => value) ?? [];
+    if (other !== undefined) throw new UsageError(`expected --replay or ${other}, got both`);
     return true;
   }
-  if (deliveries === undefined || baseUrl !== undefined || writes || exceedRateLimit) return false;
+  if (deliveries === undefined || baseUrl !== undefined || writes) return false;
   const hasKey = Object.values(keyVariables).some((name) => env[name]);
   return !(hasKey && env["WORKSPACE_TASKS_BASE_URL"]);
 }
-
-export const planOf = ({ writes, exceedRateLimit }: CompareFlags, { keys, gatewayUrl }: Access): Plan => ({
-  permissions: new Set([
-    "read",
-    ...(writes ? (["write"] as const) : []),
-    ...(exceedRateLimit ? (["exceed"] as const) : []),
-  ]),
-  keys: new Set(Object.keys(keys) as readonly KeyName[]),
-  hasGateway: gatewayUrl !== null,
-});
 
 /** Addresses and keys. @throws UsageError without them */
 export function accessOf(flags: CompareFlags, io: CommandIo): Access {

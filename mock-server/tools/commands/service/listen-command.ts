@@ -41,7 +41,7 @@ import {
   removeMarked,
   type StateOptions,
 } from "../../listen/left-endpoints.ts";
-import { withoutSecrets as shownUrl } from "../compare/parse-address.ts";
+import { withoutSecrets as shownUrl } from "../parse-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
 
 const address = (about: string, complete = (given: string) => given) =>

@@ -18,8 +18,8 @@ import {
   type WorkspaceTasksClient,
 } from "@workspace-tasks/sdk";
 import { connectHints, connectionCodeOf } from "../../connection-errors.ts";
-import { addressExpected, parseAddress, withoutSecrets } from "../compare/parse-address.ts";
 import { orFail } from "../output-file.ts";
+import { addressExpected, parseAddress, withoutSecrets } from "../parse-address.ts";
 
 const baseUrlVariable = "WORKSPACE_TASKS_BASE_URL";
 const apiKeyVariable = "WORKSPACE_TASKS_API_KEY";

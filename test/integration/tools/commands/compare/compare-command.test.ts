@@ -8,9 +8,9 @@ import { describe, expect, it } from "vitest";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { runCompareCommand } from "../../../../../mock-server/tools/commands/compare/compare-command.ts";
-import { headerLine } from "../../../../../mock-server/tools/compare/record.ts";
+import { recordHeader } from "../../../../../mock-server/tools/compare/findings.ts";
+import { captureMockDeliveries } from "../../../../../mock-server/tools/compare/mock-side.ts";
 import type { CommandIo } from "../../../../../sdk/kernel/cli/command-line.ts";
-import { captureDeliveries } from "../../../../support/capture-deliveries.ts";
 import { freePort, listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { shownArguments } from "../../../../support/shown-commands.ts";
@@ -114,32 +114,8 @@ describe.concurrent("compare", () => {
     const argv = ["--base-url", server.origin, "--writes"];
     const { code, out, err } = await runCommand(runCompareCommand, argv, { env: key, ask });
     expect([code, out, requests, asked]).toEqual([2, "", 0, ["Continue? [y/N] "]]);
-    expect(err).toContain('CreateWebhookEndpoint {"input":{"url":"https://receiver.invalid/…/plain"}}');
-    expect(err).toContain("nothing was sent");
-  });
-
-  it("--clean removes what earlier runs have left and nothing else, once the user agrees", async () => {
-    await using mock = await createMockServer({ settings: unlimited });
-    const { control } = mock;
-    const url = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
-    const foreign = "https://receiver.example/workspace-tasks-compare/0a1b2c3d4e/plain";
-    const { id } = await control.createEndpoint({ url });
-    await control.createEndpoint({ url: foreign });
-    const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
-    const argv = ["--base-url", mock.baseUrl, "--clean"];
-    const answering = (answer: string) =>
-      runCommand(runCompareCommand, argv, { env, ask: async () => answer });
-    expect(await command(argv, env)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("write --clean --yes to agree"),
-    });
-    const declined = await answering("n");
-    expect([declined.code, declined.err]).toEqual([2, expect.stringContaining("nothing was removed")]);
-    expect(declined.err).toContain(`Earlier runs have left 1 webhook endpoint:\n  ${url}  ${id}\n`);
-    expect((await control.listEndpoints()).data).toHaveLength(2);
-    expect(await answering("y")).toMatchObject({ code: 0, out: "Removed 1 webhook endpoint.\n" });
-    expect(await answering("y")).toMatchObject({ code: 0, out: "Removed 0 webhook endpoints.\n" });
-    expect((await control.listEndpoints()).data.map((each) => each.url)).toEqual([foreign]);
+    expect(err).toContain("endpoints.pause: enabled false pauses an endpoint, and leaves the rest");
+    expect(err).toContain("nothing was changed");
   });
 
   it("an address where nothing listens is named with what to do", async () => {
@@ -209,7 +185,7 @@ describe.concurrent("compare", () => {
   });
 
   it("a file of deliveries is evaluated without a service and without a key", async () => {
-    const { deliveries, secrets } = await captureDeliveries();
+    const { deliveries, secrets } = await captureMockDeliveries({}, 11);
     const toLine = ({ receivedAtMs, headers, body, responded }: (typeof deliveries)[number]) => ({
       receivedAt: new Date(receivedAtMs).toISOString(),
       headers,
@@ -310,16 +286,13 @@ describe.concurrent("compare", () => {
   it("a record of elsewhere cannot control the terminal", async () => {
     await withFolder(async (folder) => {
       const path = join(folder, "record.ndjson");
-      const header = headerLine({ permissions: new Set(["read"]), keys: new Set(), hasGateway: false });
-      const observation = { probe: "base.typename", atMs: 0, outcome: "failed", reason: "\u001b[2J" };
-      await writeFile(path, `${header}${JSON.stringify(observation)}\n`);
-      expect(await command(["--replay", path])).toMatchObject({
-        code: 2,
-        err: expect.stringContaining("line 2 is not an observation"),
-      });
-      await writeFile(path, header.replace('"formatVersion":1', '"formatVersion":2'));
+      const finding = { rule: "endpoints.list", sent: [], fact: "\u001b[2J" };
+      await writeFile(path, `${recordHeader}${JSON.stringify(finding)}\n`);
+      const { code, err } = await command(["--replay", path]);
+      expect([code, err]).toEqual([2, expect.stringContaining("line 2 is not a finding")]);
+      await writeFile(path, recordHeader.replace('"formatVersion":2', '"formatVersion":1'));
       expect((await command(["--replay", path])).err).toContain(
-        "not the header of a record of workspace-tasks compare with formatVersion 1",
+        "not the header of a record of workspace-tasks compare with formatVersion 2",
       );
     });
   });

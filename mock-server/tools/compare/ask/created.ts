@@ -1,0 +1,188 @@
+// What a rule creates is removed when the rule ends, and what is left of it when the run ends: found by the URL of the run, and
+// by the ids that are known. It is known at any time, as a run may be ended, or lose the service, at any request.
+
+import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
+import { SendError, Untestable } from "./send.ts";
+import type { AskOptions, CreatedEndpoint, Service, ServiceResponse } from "./service.ts";
+
+export interface Removal {
+  readonly removed: number;
+  readonly left: readonly Readonly<CreatedEndpoint>[];
+  /** Why something is left; `null` when nothing is. */
+  readonly problem: string | null;
+  /** The commands that remove what is left; none when nothing is. */
+  readonly commands: readonly string[];
+}
+
+/** How long a service that is away is waited for at the end of a run. */
+const removalMsMax = 120_000;
+const pauseMs = 5_000;
+const pagesMax = 60;
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Events that are rare enough to cause no delivery while an endpoint exists. */
+export const quiet = { eventTypes: ["documents.synced"] };
+
+/** Asks for an endpoint at a URL without a receiver. */
+export async function create(
+  service: Service,
+  url: string,
+  input: Input = quiet,
+  options: AskOptions = {},
+): Promise<ServiceResponse> {
+  const endpoint: CreatedEndpoint = { url, id: null, isCertain: false };
+  service.created.add(endpoint);
+  try {
+    const response = await service.operation("CreateWebhookEndpoint", { input: { url, ...input } }, options);
+    const id = valueAt(response.data, "createWebhookEndpoint", "endpoint", "id");
+    if (typeof id === "string") Object.assign(endpoint, { id, isCertain: true });
+    else if (response.body === "graphql") service.created.delete(endpoint);
+    return response;
+  } catch (error) {
+    const isUnsent =
+      error instanceof SendError ? error.isUnsent || error.kind === "no-token" : isMissing(error);
+    if (isUnsent) service.created.delete(endpoint);
+    throw error;
+  }
+}
+
+/** Whether a run has not what it takes; the response to a repeated creation is another reason. */
+const isMissing = (error: unknown) => error instanceof Untestable && error.message.startsWith("needs");
+
+/** An endpoint for one rule, with its secret. @throws Untestable when it cannot be created */
+export async function createdBy(service: Service, input: Input = quiet) {
+  const url = service.url("change");
+  const response = await create(service, url, input);
+  const made = valueAt(response.data, "createWebhookEndpoint");
+  const endpoint = valueAt(made, "endpoint");
+  if (!isPlainObject(endpoint) || typeof endpoint["id"] !== "string")
+    throw new Untestable("no endpoint could be created");
+  return { id: endpoint["id"], url, endpoint, secret: valueAt(made, "signingSecret") };
+}
+
+/** Asks for the deletion of an endpoint. */
+export async function remove(service: Service, endpointId: string): Promise<ServiceResponse> {
+  const known = [...service.created].find(({ id }) => id === endpointId);
+  if (known) known.isCertain = false;
+  const response = await service.operation("DeleteWebhookEndpoint", { endpointId });
+  if (known) {
+    known.isCertain = true;
+    if (response.data?.["deleteWebhookEndpoint"] === true) service.created.delete(known);
+  }
+  return response;
+}
+
+/** Removes what a rule has created and is known by its id. What fails is left for the end of the run. */
+export async function removeKnown(service: Service): Promise<number> {
+  const before = service.created.size;
+  for (const { id } of [...service.created]) if (id !== null) await remove(service, id).catch(ofRepetition);
+  return before - service.created.size;
+}
+
+/** A repeated deletion shows nothing: the next list does. */
+function ofRepetition(error: unknown): void {
+  if (!(error instanceof Untestable)) throw error;
+}
+
+/** Removes what is left, at the end of a run, also of one that was stopped. */
+export async function removeLeft(service: Service, removedBefore: number): Promise<Removal> {
+  const { clock, created, access } = service;
+  const deadline = new AbortController();
+  const cancel = clock.schedule(removalMsMax, () => deadline.abort());
+  const endsTicks = clock.monotonic() + removalMsMax;
+  const atStart = created.size;
+  let problem: string | null = null;
+  service.sender.clean(deadline.signal);
+  while (created.size > 0) {
+    const error = await removeOnce(service).catch((error: unknown) => error);
+    if (error !== undefined && !(error instanceof SendError)) throw error;
+    problem = error?.message ?? "the service did not delete them";
+    const isPassing = error !== undefined && ["network", "timeout", "unavailable"].includes(error.kind);
+    if (!isPassing || deadline.signal.aborted || clock.monotonic() >= endsTicks) break;
+    await service.sender.wait(
+      pauseMs,
+      `for the service, which has ${created.size} webhook endpoints of the run`,
+    );
+  }
+  cancel();
+  const left = [...created];
+  const removed = removedBefore + atStart - left.length;
+  return {
+    removed,
+    left,
+    problem: left.length === 0 ? null : problem,
+    commands: left.map((each) => removeCommand(each, access.baseUrl)),
+  };
+}
+
+const removeCommand = ({ url }: CreatedEndpoint, baseUrl: string) =>
+  `workspace-tasks endpoints delete '${url}' --base-url ${baseUrl}`;
+
+/** What is known is removed, then what the service lists; another list says what is left. */
+async function removeOnce(service: Service): Promise<undefined> {
+  const { created } = service;
+  for (let pass = 0; pass < 2 && created.size > 0; pass += 1) {
+    const known = await removeKnown(service).catch(expected);
+    if (created.size === 0) return;
+    const listed = await listOwn(service).catch(expected);
+    if (listed instanceof SendError) throw known instanceof SendError ? known : listed;
+    created.clear();
+    for (const endpoint of listed) created.add(endpoint);
+  }
+}
+
+/** A failure of the service or of the network. @throws any other error */
+function expected(error: unknown): SendError {
+  if (error instanceof SendError) return error;
+  throw error;
+}
+
+/** The endpoints of the run that the service has. @throws SendError */
+async function listOwn(service: Service): Promise<readonly CreatedEndpoint[]> {
+  const found: CreatedEndpoint[] = [];
+  let iterator: unknown = null;
+  for (let page = 0; page < pagesMax; page += 1) {
+    // A service may allow smaller pages than 100; none allows fewer than its default of 20.
+    const variables = { limit: 20, iterator };
+    const { data } = await service.operation("ListWebhookEndpoints", variables, {
+      token: "admin",
+      isNew: true,
+    });
+    const list = valueAt(data, "me", "workspace", "webhookEndpoints");
+    const items = valueAt(list, "data");
+    if (!Array.isArray(items)) throw new SendError("rejected", "the endpoints could not be listed");
+    for (const { id, url } of items.filter(isPlainObject))
+      if (typeof url === "string" && typeof id === "string" && url.includes(service.mark))
+        found.push({ url, id, isCertain: true });
+    iterator = valueAt(list, "iterator");
+    if (typeof iterator !== "string" || valueAt(list, "done") === true) return found;
+  }
+  throw new SendError("rejected", `the workspace has more than ${pagesMax * 20} endpoints`);
+}
+
+export const endpointsText = (count: number): string =>
+  `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
+
+/** An id is text of the service, and must not control a terminal. */
+const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>
+  `  ${url}  ${id?.replace(/[^\w.:=-]/g, "…") ?? "id not known"}${isCertain ? "" : ", perhaps: a response was lost"}`;
+
+/** What was removed, or what is left on the service, with URLs and ids, and the commands that remove it. */
+export function removalText({ removed, left, problem, commands }: Removal): string {
+  if (left.length === 0) return `Removed ${endpointsText(removed)}.`;
+  return [
+    `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
+    ...left.map(endpointLine),
+    `  to remove ${left.length === 1 ? "it" : "them"}:`,
+    ...commands.map((command) => `  ${command}`),
+  ].join("\n");
+}
+
+/** What is left at this moment, for a process that is ended. */
+export const leftNow = ({ created, access }: Service): Removal => ({
+  removed: 0,
+  left: [...created],
+  problem: null,
+  commands: [...created].map((each) => removeCommand(each, access.baseUrl)),
+});

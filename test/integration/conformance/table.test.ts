@@ -1,0 +1,40 @@
+// The table of rules, asked of the mock over HTTP. `workspace-tasks compare` asks a service the same.
+import { beforeAll, expect, it } from "vitest";
+import { agrees } from "../../../mock-server/tools/compare/ask/rule.ts";
+import { Service } from "../../../mock-server/tools/compare/ask/service.ts";
+import { askRules, type Finding } from "../../../mock-server/tools/compare/findings.ts";
+import { captureMockDeliveries, prepareMock } from "../../../mock-server/tools/compare/mock-side.ts";
+import { rules } from "../../../mock-server/tools/compare/rules/table.ts";
+import { useService } from "./harness.ts";
+
+const harness = useService();
+let service: Service;
+let findings: ReadonlyMap<string, Finding>;
+
+beforeAll(async () => {
+  const { mock, baseUrl, gatewayUrl } = harness;
+  service = new Service({
+    access: { baseUrl, gatewayUrl, keys: await prepareMock(mock) },
+    fetch,
+    clock: mock.clock,
+    writes: true,
+    rateLimit: { requests: 120, windowMs: 60_000 },
+    runId: "conformance",
+    captured: await captureMockDeliveries({}),
+    signal: new AbortController().signal,
+  });
+  findings = new Map((await askRules(service)).findings.map((finding) => [finding.rule, finding]));
+});
+
+const titled = rules.map((rule) => [`${rule.from.join(" ")} ${rule.id}: ${rule.says}`, rule] as const);
+
+it.each(titled)("%s", (_, rule) => {
+  const { fact, unknown } = findings.get(rule.id) ?? { unknown: "not asked" };
+  expect(unknown).toBeUndefined();
+  if (!agrees(rule, rule.expected, fact ?? null)) expect(fact).toEqual(rule.expected);
+});
+
+it("W10 what the rules create is removed, and no other test is needed to see it", async () => {
+  expect([...service.created]).toEqual([]);
+  expect((await harness.control.listEndpoints()).data).toHaveLength(3);
+});
