@@ -1,4 +1,4 @@
-// What `@workspace-tasks/receiver-rabbitmq` and the command `check-receiver` are made of. Not public: it changes with any
+// What `@workspace-tasks/receiver-rabbitmq`, the command `check-receiver` and the page of the inbox are made of. Not public: it changes with any
 // release, and packages that depend on each other have the same version.
 
 export { version } from "@workspace-tasks/kernel/version.ts";
@@ -7,6 +7,19 @@ export { handleFetch } from "./http/fetch-handler.ts";
 export { createRejectionLog } from "./http/rejection-log.ts";
 export { guardLogger, loggerOption } from "./logger.ts";
 export { defaults, nameOption, parseOptions, randomOption, sharedOptions } from "./options.ts";
+export type {
+  Action,
+  ActionResult,
+  ErrorGroup,
+  ErrorList,
+  EventDetail,
+  EventSummary,
+  Overview,
+  Page,
+  Preview,
+  TaskEvent,
+  TaskEvents,
+} from "./page/contract.ts";
 export { closeSchema } from "./receiver-options.ts";
 export { parseSecret, signatureOf } from "./signature/secret.ts";
 export { tenantSource, throwIfOtherWorkspace } from "./signature/tenant.ts";

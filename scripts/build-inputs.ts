@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { packages, root } from "./packages.ts";
+import { packages, pages, root } from "./packages.ts";
 import { projectFiles } from "./project-files.ts";
 
 const builtFrom = join(root, ".tmp/built-from");
@@ -16,7 +16,7 @@ export function isBuilt(): boolean {
   );
   const others = [
     "sdk/events/dist/asyncapi.json",
-    "mock-server/dist/inspector/index.html",
+    ...pages.map(({ of, out }) => `${of}/dist/${out}/index.html`),
     "docs/reference/commands.md",
   ];
   return [...files, ...others].every((file) => existsSync(join(root, file)));

@@ -7,14 +7,14 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join, relative, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
-import { kernel, root } from "./packages.ts";
+import { kernel, pages, root } from "./packages.ts";
 
 const compiled = join(root, ".tmp/types");
 
 export async function buildPackage({ folder, manifest, entries }) {
   const dist = join(root, folder, "dist");
-  // The inspector's page is in dist/inspector.
-  for (const name of exists(dist)) if (name !== "inspector") rmSync(join(dist, name), { recursive: true });
+  const built = pages.filter(({ of }) => of === folder).map(({ out }) => out);
+  for (const name of exists(dist)) if (!built.includes(name)) rmSync(join(dist, name), { recursive: true });
   const { dependencies, peerDependencies, devDependencies } = manifest;
   const imported = Object.keys({ ...dependencies, ...peerDependencies });
   const external = [/^node:/, ...[manifest.name, ...imported].map((name) => new RegExp(`^${name}(?:/|$)`))];

@@ -4,20 +4,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { isBuilt, setBuilt, setUnbuilt } from "./build-inputs.ts";
-import { packages, root } from "./packages.ts";
+import { packages, pages, root } from "./packages.ts";
 
 if (!isBuilt()) {
   console.log(`building ${packages.length} packages`);
   setUnbuilt();
   await Promise.all([
     run("typescript-7/bin/tsc", "-b", ...packages.map(({ folder }) => folder)).then(buildPackages),
-    run(
-      "vite/bin/vite.js",
-      "build",
-      "--logLevel",
-      "warn",
-      "--config",
-      "mock-server/inspector/page/vite.config.ts",
+    ...pages.map(({ folder }) =>
+      run("vite/bin/vite.js", "build", "--logLevel", "warn", "--config", `${folder}/vite.config.ts`),
     ),
   ]);
   const { writeDescriptions } = await import("./write-descriptions.ts");

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { locatePackage } from "./lock-file.mjs";
-import { root } from "./packages.ts";
+import { pages, root } from "./packages.ts";
 
 /** The packages whose code is in the build of a package, as paths in the lock file. Needs a build. */
 export function bundledPackages({ folder }, { packages: locked }) {
@@ -15,10 +15,11 @@ export function bundledPackages({ folder }, { packages: locked }) {
 }
 
 function bundledInPage(folder, locked) {
-  const file = join(root, folder, "dist/inspector/assets/licences.txt");
-  if (!existsSync(file)) return [];
+  const page = pages.find(({ of }) => of === folder);
+  const file = join(root, folder, `dist/${page?.out}/assets/licences.txt`);
+  if (!page || !existsSync(file)) return [];
   return [...readFileSync(file, "utf8").matchAll(/^## (\S+) - (\S+) \(.+\)$/gm)].map(([, name, version]) => {
-    const path = locatePackage(locked, `${folder}/inspector/page`, name);
+    const path = locatePackage(locked, page.folder, name);
     if (locked[path]?.version !== version) {
       throw new Error(`${name} ${version} is part of the page, and not of the lock file`);
     }

@@ -54,8 +54,14 @@ const internal = new Set([
   "./program",
 ]);
 
+/** Pages for a browser, each built into the package that serves it. */
+export const pages = [
+  { of: "mock-server", folder: "mock-server/inspector/page", out: "inspector" },
+  { of: "receiver-kit", folder: "receiver-kit/page/app", out: "page" },
+] as const;
+
 /** Built into the packages that depend on them. */
-const bundled = ["sdk/kernel", "sdk/page-parts", "mock-server/inspector/page"];
+const bundled = ["sdk/kernel", "sdk/page-parts", ...pages.map(({ folder }) => folder)];
 
 const { workspaces } = readJson("package.json") as { readonly workspaces: readonly string[] };
 const readManifest = (folder: string) => readJson(`${folder}/package.json`) as Manifest;

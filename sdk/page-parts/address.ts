@@ -19,10 +19,13 @@ export function parseHash(hash: string): Route {
 }
 
 export function hashOf(view: string, id?: string | null, filter: Filter = {}): string {
-  const path = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`;
+  const path = id ? `#/${view}/${encode(id)}` : `#/${view}`;
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ""));
   return query.size === 0 ? path : `${path}?${query}`;
 }
+
+/** For an address; halves of characters, which have no code of their own, are replaced. */
+export const encode = (text: string) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\uFFFD"));
 
 /** An address that was typed may contain a lone `%`. */
 function decode(text: string): string {

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { type Filter, hashOf } from "./address.ts";
 import type { Tone } from "./controls.tsx";
 import { goTo } from "./route.ts";
+import type { StatusTexts } from "./status.tsx";
 import { formatDuration, formatRange } from "./text.ts";
 import { Time } from "./values.tsx";
 
@@ -21,6 +22,8 @@ interface Props {
   readonly field: string;
   /** By series, from the bottom of a bar to its top. */
   readonly tones: Readonly<Record<string, Tone>>;
+  /** Labels of the series. Default: their names. */
+  readonly texts?: StatusTexts;
   /** Not read yet, or no record: nothing is drawn. */
   readonly counts: Counts | null | undefined;
   readonly filter?: Filter | undefined;
@@ -35,7 +38,7 @@ interface Selection {
  * Counts over time, stacked. The list shows only a range that is selected: by dragging, or with the arrow keys (and
  * Shift) and Enter. Before that, the legend has the numbers of the range.
  */
-export function Histogram({ view, field, tones, counts, filter = {} }: Props) {
+export function Histogram({ view, field, tones, texts = {}, counts, filter = {} }: Props) {
   const [selection, setSelection] = useState<Selection | null>(null);
   if (!counts || counts.bars.length === 0) return null;
   const { barMs, bars } = counts;
@@ -44,7 +47,7 @@ export function Histogram({ view, field, tones, counts, filter = {} }: Props) {
   const [first, end] = [Math.min(anchor, at), Math.max(anchor, at) + 1];
   const inside = bars.filter(({ index }) => index >= first && index < end);
   const entries = Object.entries(tones).map(([name, tone]) => ({
-    name,
+    name: texts[name]?.label ?? name,
     tone,
     count: sum(inside.map(({ counts }) => counts[name] ?? 0)),
     href: hashOf(view, null, { ...filter, [field]: name }),

@@ -1,6 +1,6 @@
 import { type ComponentChildren, toChildArray } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { type Filter, titleOf } from "./address.ts";
+import { encode, type Filter, titleOf } from "./address.ts";
 import { Button, type Options, Select, useKeys, valuesOf } from "./controls.tsx";
 import { goTo } from "./route.ts";
 import { useResource } from "./state.ts";
@@ -212,7 +212,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
     if (row === undefined) return;
     at.current = bounded;
     onSelect(keyOf(row));
-    document.getElementById(`row-${keyOf(row)}`)?.scrollIntoView({ block: "nearest" });
+    document.getElementById(idOf(keyOf(row)))?.scrollIntoView({ block: "nearest" });
   };
 
   useKeys({ j: () => select(at.current + 1), k: () => select(at.current - 1) });
@@ -250,7 +250,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
         role="listbox"
         tabIndex={0}
         aria-label={props.label}
-        aria-activedescendant={selectedIndex < 0 ? undefined : `row-${selected}`}
+        aria-activedescendant={selected === null || selectedIndex < 0 ? undefined : idOf(selected)}
         onKeyDown={onKeyDown}
       >
         {rows.map((row) => {
@@ -260,7 +260,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
             <div
               class="row"
               key={key}
-              id={`row-${key}`}
+              id={idOf(key)}
               role="option"
               tabIndex={-1}
               aria-selected={key === selected}
@@ -279,6 +279,9 @@ export function Rows<Row>(props: RowsProps<Row>) {
     </div>
   );
 }
+
+/** An id without white space, which separates the ids of an attribute. */
+const idOf = (key: string) => `row-${encode(key)}`;
 
 /** The largest first, then the smallest first, then the order of the list again. */
 function SortButton({ title, sort: { by, onSort } }: { readonly title: string; readonly sort: Sort }) {

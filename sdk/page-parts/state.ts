@@ -99,6 +99,30 @@ export function startStream(openStream: () => ActivitySource): void {
   });
 }
 
+/** The topic of what is read again at each poll. */
+export const polled = ["poll"];
+
+/**
+ * Has everything with the topic of polls read again from time to time while the page is visible. What reads tell of the
+ * connection is the state of the page.
+ */
+export function startPolling(everyMs: number): void {
+  isPolling = true;
+  const poll = () => change(addActivities(state, [{ type: "poll", sequence: 0, at: "" }]));
+  let timer = 0;
+  const open = () => {
+    change(setConnection(state, "connecting"));
+    poll();
+    timer = window.setInterval(poll, everyMs);
+  };
+  followVisibility(open, () => {
+    clearInterval(timer);
+    change(setConnection(state, "paused"));
+  });
+}
+
+let isPolling = false;
+
 /** Reads start at least this far apart; a slow one delays the next, so that half of the time stays free. */
 const pauseMsMin = 200;
 
@@ -140,15 +164,18 @@ function createReader<Value>(
   const run = async () => {
     [isBusy, isDirty] = [true, false];
     const startedAtMs = performance.now();
-    const { value, problem, mayPass } = await readOrNull(reader.read);
+    const { value, problem, code } = await readOrNull(reader.read);
     if (isStopped) return;
     isBusy = false;
     const readMs = performance.now() - startedAtMs;
     nextAtMs = performance.now() + Math.max(pauseMsMin, readMs);
+    if (isPolling && state.connection !== "paused")
+      change(setConnection(state, code === lost ? "lost" : "live"));
     change(setReadProblem(state, reader, problem));
     if (value !== undefined) hold({ key: key ?? "", value });
     if (isDirty) reader.schedule(0);
-    else if (mayPass && state.connection !== "lost") reader.schedule(retryMs);
+    else if (passing.includes(code) && !["lost", "paused"].includes(state.connection))
+      reader.schedule(retryMs);
   };
   const reader = {
     read,
@@ -170,19 +197,22 @@ function createReader<Value>(
 interface ReadResult<Value> {
   readonly value: Value | null | undefined;
   readonly problem: string | null;
-  /** Whether the same read can succeed later. */
-  readonly mayPass: boolean;
+  /** Of the error. */
+  readonly code: string;
 }
 
-const passing = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "RESPONSE_INVALID", "INTERNAL"];
+/** There was no response. */
+const lost = "NETWORK_FAILED";
+
+/** The same read can succeed later. */
+const passing = [lost, "REQUEST_TIMEOUT", "RESPONSE_INVALID", "INTERNAL"];
 
 async function readOrNull<Value>(read: () => Promise<Value>): Promise<ReadResult<Value>> {
   try {
-    return { value: await read(), problem: null, mayPass: false };
+    return { value: await read(), problem: null, code: "" };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (code === "NOT_FOUND") return { value: null, problem: null, mayPass: false };
-    const problem = error instanceof Error ? error.message : String(error);
-    return { value: undefined, problem, mayPass: passing.includes(code) };
+    if (code === "NOT_FOUND") return { value: null, problem: null, code };
+    return { value: undefined, problem: error instanceof Error ? error.message : String(error), code };
   }
 }

@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { type Filter, hashOf } from "./address.ts";
 import { Button, CopyButton, Toggles } from "./controls.tsx";
 import { useNowMs } from "./state.ts";
 import { countBytes, formatExact, formatHex, formatTimeNear, indentJson, plural } from "./text.ts";
@@ -7,6 +8,21 @@ import { countBytes, formatExact, formatHex, formatTimeNear, indentJson, plural 
 /** A time of the server, with its date on another day than now; the pointer shows it with milliseconds. */
 export const Time = ({ at }: { readonly at: string }) => (
   <time title={formatExact(at)}>{formatTimeNear(at, useNowMs())}</time>
+);
+
+interface TotalProps {
+  /** `undefined`: not read yet. */
+  readonly count: number | string | undefined;
+  /** What is counted, and the list of it. */
+  readonly view: string;
+  readonly filter?: Filter;
+}
+
+/** A large number, with a link to what it counts. */
+export const Total = ({ count, view, filter }: TotalProps) => (
+  <a class="total" href={hashOf(view, null, filter)} aria-label={`${count ?? "all"} ${view}`}>
+    {count ?? "–"}
+  </a>
 );
 
 /** Names with values; one without a value is left out. */

@@ -19,6 +19,7 @@ export const packagesByFolder: Readonly<Record<string, readonly string[]>> = {
   "sdk/events": ["@workspace-tasks/kernel"],
   "sdk/kernel": [],
   "sdk/page-parts": [],
+  "receiver-kit/page/app": ["@workspace-tasks/page-parts", "@workspace-tasks/receiver-kit"],
   "receiver-kit/rabbitmq": ["@workspace-tasks/kernel", "@workspace-tasks/receiver-kit"],
   "mock-server/inspector/page": ["@workspace-tasks/mock-server", "@workspace-tasks/page-parts"],
   "mock-server/tools": [
@@ -39,7 +40,8 @@ export const packageOf = (path: string): string | undefined =>
 const productOf = packageOf;
 const isEvents = (path: string) => path.startsWith("sdk/events/");
 const isKernel = (path: string) => path.startsWith("sdk/kernel/");
-const isPage = (path: string) => /^(mock-server\/inspector\/page|sdk\/page-parts)\//.test(path);
+const isPage = (path: string) =>
+  /^(mock-server\/inspector\/page|receiver-kit\/page\/app|sdk\/page-parts)\//.test(path);
 const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: an import of the SDK must not need them, so only these files may import them. */

@@ -4,29 +4,35 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { isBuilt, setUnbuilt } from "../../../../scripts/build-inputs.ts";
+import { pages } from "../../../../scripts/packages.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const sources = join(root, "mock-server/inspector/page");
-const built = join(root, "mock-server/dist/inspector");
 
-/** Builds the inspector page unless the one in dist/ is newer than everything it is made of. */
-export function buildPage(): void {
+export type PageOwner = (typeof pages)[number]["of"];
+
+const placeOf = (owner: PageOwner) => {
+  const { folder, out } = pages.find(({ of }) => of === owner) ?? pages[0];
+  return { folder, built: join(root, owner, "dist", out) };
+};
+
+/** Builds the page of a package unless the one in its dist/ is newer than everything it is made of. */
+export function buildPage(owner: PageOwner = "mock-server"): void {
   if (isBuilt()) return;
+  const { folder, built } = placeOf(owner);
   const index = join(built, "index.html");
   const builtAtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
-  const made = ["sdk/page-parts", "mock-server/inspector/page"].flatMap((folder) =>
-    filesIn(join(root, folder)),
-  );
+  const made = ["sdk/page-parts", folder].flatMap((folder) => filesIn(join(root, folder)));
   if (made.every((file) => statSync(file).mtimeMs <= builtAtMs)) return;
   setUnbuilt();
   const vite = join(root, "node_modules/vite/bin/vite.js");
-  const config = join(sources, "vite.config.ts");
+  const config = join(root, folder, "vite.config.ts");
   execFileSync(process.execPath, [vite, "build", "--logLevel", "warn", "--config", config], { cwd: root });
 }
 
 /** Bytes of files of the page as a server with gzip would send them. @param paths as the browser requested them */
-export function gzippedBytes(paths: readonly string[]): number {
-  const names = new Set(paths.map((path) => path.replace(/^.*\/_mock\//, "") || "index.html"));
+export function gzippedBytes(paths: readonly string[], owner: PageOwner = "mock-server"): number {
+  const { built } = placeOf(owner);
+  const names = new Set(paths.map((path) => /assets\/[^/]+$/.exec(path)?.[0] ?? "index.html"));
   return filesIn(built)
     .filter((file) => names.has(relative(built, file)))
     .reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0);

@@ -11,5 +11,6 @@ describe("hashOf and parseHash", () => {
   it("fall back to the overview, and accept any text", () => {
     expect(parseHash("")).toEqual({ view: "overview", id: null, filter: {} });
     expect(parseHash("#/tasks/100%")).toEqual({ view: "tasks", id: "100%", filter: {} });
+    expect(parseHash(hashOf("errors", "half \uD83D of 😀"))).toMatchObject({ id: "half \uFFFD of 😀" });
   });
 });

@@ -7,7 +7,7 @@ import type { Activity } from "@workspace-tasks/page-parts/live.ts";
 import { useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { lazyView } from "@workspace-tasks/page-parts/status.tsx";
 import { formatExact, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
-import { Time } from "@workspace-tasks/page-parts/values.tsx";
+import { Time, Total } from "@workspace-tasks/page-parts/values.tsx";
 import type { ComponentChildren } from "preact";
 import type { ViewProps } from "../app/views.ts";
 import {
@@ -49,7 +49,7 @@ export function OverviewView({ overview }: ViewProps) {
         <Tasks counts={overview?.tasks} />
         <section class="panel">
           <h3>Deliveries</h3>
-          <Total counts={overview?.deliveries} view="deliveries" />
+          <Total count={sumOf(overview?.deliveries)} view="deliveries" />
           <DeliveryHistogram />
           {overview && (
             <p class={overview.failedAttemptsLastHour > 0 ? "toned tone-bad" : "muted"}>
@@ -74,11 +74,14 @@ const isUnused = ({ tasks, deliveries, requests }: Overview): boolean =>
 
 type Counts = Readonly<Record<string, number>>;
 
+const sumOf = (counts: Counts | undefined) =>
+  counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 function Tasks({ counts }: { readonly counts: Counts | undefined }) {
   return (
     <section class="panel">
       <h3>Tasks</h3>
-      <Total counts={counts} view="tasks" />
+      <Total count={sumOf(counts)} view="tasks" />
       <Legend
         entries={Object.entries(counts ?? {}).map(([status, count]) => ({
           name: status,
@@ -88,16 +91,6 @@ function Tasks({ counts }: { readonly counts: Counts | undefined }) {
         }))}
       />
     </section>
-  );
-}
-
-/** @param props.counts absent: not read yet */
-function Total({ counts, view }: { readonly counts: Counts | undefined; readonly view: string }) {
-  const total = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return (
-    <a class="total" href={hashOf(view)} aria-label={`${total ?? "all"} ${view}`}>
-      {total ?? "–"}
-    </a>
   );
 }
 
@@ -117,7 +110,7 @@ function Requests({ total }: { readonly total: number | undefined }) {
   return (
     <section class="panel">
       <h3>Requests</h3>
-      <Total counts={total === undefined ? total : { total }} view="requests" />
+      <Total count={total} view="requests" />
       <RequestHistogram />
       {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {

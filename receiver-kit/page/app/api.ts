@@ -1,0 +1,67 @@
+import type { Filter } from "@workspace-tasks/page-parts/address.ts";
+import type {
+  Action,
+  ActionResult,
+  ErrorList,
+  EventDetail,
+  EventSummary,
+  Overview,
+  Page,
+  Preview,
+  TaskEvents,
+} from "@workspace-tasks/receiver-kit/parts";
+
+export type ActionName = "replay" | "discard";
+
+/** Without it an action is refused; a page of another origin cannot read it. */
+let token = "";
+
+export const api = {
+  async overview() {
+    const overview = await get<Overview>("overview");
+    token = overview.token;
+    return overview;
+  },
+  events: (query: Filter) => get<Page<EventSummary>>("events", query),
+  errors: () => get<ErrorList>("errors"),
+  task: (task: string) => get<TaskEvents>("task", { task }),
+  event: (source: string, id: string) => get<EventDetail>("event", { source, id }),
+  count: (action: ActionName, filter: Filter) => get<Preview>("count", { ...filter, action }),
+  act: (name: ActionName, action: Action) =>
+    call<ActionResult>(name, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-page-token": token },
+      body: JSON.stringify(action),
+    }),
+};
+
+const get = <Answer>(path: string, query: Filter = {}) =>
+  call<Answer>(`${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`);
+
+/** The server reads a bounded number of rows for each answer. */
+const timeoutMs = 30_000;
+
+async function call<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const url = new URL(`api/${path}`, `${location.origin}${location.pathname}`);
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch((error) => {
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    throw isLate
+      ? new CallError("REQUEST_TIMEOUT", `no response within ${timeoutMs / 1_000} s`)
+      : new CallError("NETWORK_FAILED", "no response");
+  });
+  const answer = await response.json().catch(() => undefined);
+  if (response.ok && answer !== undefined) return answer;
+  throw new CallError(
+    answer?.error?.code ?? "RESPONSE_INVALID",
+    answer?.error?.message ?? `a response ${response.status} that is not of the inbox`,
+  );
+}
+
+/** The code is the server's, or one of those above. */
+class CallError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
