@@ -109,7 +109,8 @@ export function ListView<Row>(props: ListViewProps<Row>) {
               <Waiting />
             ) : isFiltered ? (
               <>
-                Nothing matches the filter. <Button label="Show all" onClick={() => goTo(view, id)} />
+                Nothing {list.showOlder && "of what was looked at "}matches the filter.{" "}
+                <Button label="Show all" onClick={() => goTo(view, id)} />
               </>
             ) : (
               props.nothing

@@ -43,7 +43,8 @@ const timeoutMs = 30_000;
 
 async function call<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   const url = new URL(`api/${path}`, `${location.origin}${location.pathname}`);
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch((error) => {
+  const options = { redirect: "manual", signal: AbortSignal.timeout(timeoutMs), ...init } as const;
+  const response = await fetch(url, options).catch((error) => {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     throw isLate
       ? new CallError("REQUEST_TIMEOUT", `no response within ${timeoutMs / 1_000} s`)
@@ -53,7 +54,8 @@ async function call<Answer>(path: string, init: RequestInit = {}): Promise<Answe
   if (response.ok && answer !== undefined) return answer;
   throw new CallError(
     answer?.error?.code ?? "RESPONSE_INVALID",
-    answer?.error?.message ?? `a response ${response.status} that is not of the inbox`,
+    answer?.error?.message ??
+      `a response ${response.status || "that leads elsewhere"} that is not of the inbox; load the page again if its login has ended`,
   );
 }
 

@@ -68,6 +68,7 @@ export function ErrorsView({ id, filter, overview }: ViewProps<Overview>) {
       list={{ rows: shown, loading: read === undefined }}
       keyOf={keyOfGroup}
       columns={columnsOf(shown, nowMs)}
+      actions={read?.isPartial && <span class="muted">of the newest failures</span>}
       nothing="No event is dead, quarantined or failing."
       detail={(key) => {
         const group = rows.find((each) => keyOfGroup(each) === key);

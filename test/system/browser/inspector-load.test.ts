@@ -8,7 +8,7 @@ import { buildPage, gzippedBytes } from "./support/built-page.ts";
 import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage } from "./support/inspector-page.ts";
 
-beforeAll(buildPage);
+beforeAll(() => buildPage());
 
 it("the first view of the inspector transfers at most 40 KB, shows the state of the mock after 300 ms of processor time, and only Run loads the editor", async () => {
   await using fixture = await createInspectorFixture();
