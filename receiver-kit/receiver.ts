@@ -21,7 +21,7 @@ import type { ReconcileClient } from "./event/reconcile-client.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
-import { openOnce } from "./inbox/inbox.ts";
+import { type InboxStore, openOnce } from "./inbox/inbox.ts";
 import { keepShard, type ShardPlace } from "./maintenance/keep-shard.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";
@@ -348,8 +348,22 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     [asyncDispose]: () => receiver.close(),
   };
-  return receiver;
+  const parts: ReceiverParts = { inbox, source, clock, logger, open: openToRead };
+  return Object.defineProperty(receiver, partsSymbol, { value: parts });
 }
+
+/** What the page of an inbox needs of a receiver. */
+export interface ReceiverParts extends Pick<ReceiverSettings, "source" | "clock" | "logger"> {
+  readonly inbox: InboxStore;
+  readonly open: () => Promise<void>;
+}
+
+/** Another copy of this package finds it, too. */
+const partsSymbol = Symbol.for("workspace-tasks.receiver-parts");
+
+/** `undefined` for what is no receiver. */
+export const partsOf = (receiver: object): ReceiverParts | undefined =>
+  (receiver as { readonly [partsSymbol]?: ReceiverParts })?.[partsSymbol];
 
 /** A day: it only has to be there. */
 const keepAliveMs = 86_400_000;

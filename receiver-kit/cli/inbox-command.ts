@@ -7,6 +7,7 @@ import { changeRows, endOfId, findRows, type RowFilter } from "../maintenance/ro
 import { backup, restore } from "./backup-commands.ts";
 import { createSummary, renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, type Output, position, sourceFlag } from "./inbox-subcommand.ts";
+import { page } from "./page-command.ts";
 import { filterFlags, filterNames, toFilter } from "./row-flags.ts";
 
 const list = inboxCommand({
@@ -254,7 +255,7 @@ export function runInboxCommand(argv: readonly string[], io: cli.CommandIo): Pro
   const group = {
     name: "",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-    subcommands: { list, show, replay, discard, stats, backup, restore },
+    subcommands: { list, show, replay, discard, stats, page, backup, restore },
   };
   return cli.runCommandGroup(group, argv, io);
 }

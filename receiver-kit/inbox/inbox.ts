@@ -248,6 +248,16 @@ export interface InboxStats {
   readonly storedAheadMs: number;
 }
 
+/** A key that a worker has claimed. */
+export interface InboxHeldLease {
+  readonly source: string;
+  readonly worker: string;
+  /** How many rows it has claimed of the key. */
+  readonly rows: number;
+  /** Negative when it has ended: its process ended or was halted, and no other one has claimed the rows yet. */
+  readonly endsInMs: number;
+}
+
 /** For operators, the command line and `receiver.stats()`. */
 export interface InboxOperatorStore {
   /**
@@ -268,6 +278,8 @@ export interface InboxOperatorStore {
   discard(row: InboxRowReference): Promise<boolean>;
   /** Costs the same beside millions of rows and heads; a probe of an index for each tenant with waiting rows. */
   stats(): Promise<InboxStats>;
+  /** Of each of the first 100 sources with waiting rows, the leases among the 500 keys that wait longest and the 500 that wait until last. */
+  leases(): Promise<readonly InboxHeldLease[]>;
 }
 
 declare const transactionOf: unique symbol;

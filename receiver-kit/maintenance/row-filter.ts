@@ -123,3 +123,49 @@ export async function changeRows(
 
 const atOnce = 16;
 const unchangedMax = 20;
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * A time as people write it: an age, a time of the last 24 hours, a day, or both; of the zone of this process unless it names one.
+ * `undefined` for other texts.
+ */
+export function readTime(given: string, nowMs: number): number | undefined {
+  const [, count, unit = ""] = /^(\d{1,6}) ?(s|m|min|h|d)$/.exec(given) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * (unitMs[unit] ?? 0);
+  const found = /^(?:(\d{4}-\d\d-\d\d)[T ]?)?(\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(
+    given,
+  );
+  if (!found || (found[1] === undefined && found[2] === undefined)) return undefined;
+  const [, day, clock = "00:00", zone = ""] = found;
+  if (day !== undefined && !isDay(day)) return undefined;
+  const [hour = "", ...rest] = clock.split(":");
+  const of = (date: string) =>
+    Date.parse(
+      `${date}T${[hour.padStart(2, "0"), ...rest].join(":")}${zone.replace(/(\d\d)(\d\d)$/, "$1:$2")}`,
+    );
+  if (day !== undefined) return numberOrUndefined(of(day));
+  // Of the days around, as the zone may have another day than this process: the last one that has passed.
+  const times = [1, 0, -1, -2].map((days) => of(localDay(nowMs + days * 86_400_000)));
+  if (times.some(Number.isNaN)) return undefined;
+  return times.find((timeMs) => timeMs <= nowMs) ?? times.at(-1);
+}
+
+const numberOrUndefined = (value: number) => (Number.isNaN(value) ? undefined : value);
+
+function isDay(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}
+
+function localDay(ms: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

@@ -271,6 +271,15 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return Math.min(waiting, limit);
   };
 
+  readonly leases: Methods["leases"] = async () => {
+    const nowMs = this.#clock.now();
+    return [...this.#storage.keys.values()].flatMap(({ source, worker, claimed, wakeAtMs }) =>
+      worker === null
+        ? []
+        : [{ source, worker, rows: claimed.length, endsInMs: (wakeAtMs ?? nowMs) - nowMs }],
+    );
+  };
+
   readonly stats: Methods["stats"] = async () => {
     const nowMs = this.#clock.now();
     const rows = { waiting: 0, dead: 0, quarantined: 0 };

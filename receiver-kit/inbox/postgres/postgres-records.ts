@@ -134,6 +134,15 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
+    async leases() {
+      const found = await read(sql.leases, [readNow()]);
+      return found.map(({ source, worker, rows, ends_in }) => ({
+        source: String(source),
+        worker: String(worker),
+        rows: Number(rows),
+        endsInMs: Number(ends_in),
+      }));
+    },
     async stats() {
       const [found] = await read(sql.stats, [readNow()]);
       const { waiting, dead, quarantined, oldest, ahead } = found as Readonly<Record<string, number | null>>;
@@ -476,6 +485,9 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
       SELECT (SELECT min(${wakeSource}) FROM ${keys}
         WHERE wake_at IS NOT NULL AND ${wakeSource} > sources.name ${condition})
       FROM sources WHERE sources.name IS NOT NULL)`;
+  const leasedKeys = (direction: "ASC" | "DESC") => `(
+        SELECT id, source, worker, claimed, wake_at FROM ${keys}
+        WHERE wake_at IS NOT NULL AND ${wakeSource} = first.name ORDER BY wake_at ${direction} LIMIT 500)`;
   return {
     waitingSources: `
     WITH ${sources(`${wakeSource} > $3::text AND ${wakeSource} < $4::text`, `AND ${wakeSource} < $4::text`)},
@@ -487,6 +499,13 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
     countBacklog: `
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1::text AND wake_at IS NOT NULL LIMIT $2::bigint) AS busy`,
+
+    leases: `
+    WITH ${sources("true", "")}
+    SELECT held.source, worker, coalesce(cardinality(claimed), 0) AS rows, wake_at - ${now} AS ends_in FROM (
+      SELECT name FROM sources WHERE name IS NOT NULL LIMIT 100) AS first CROSS JOIN LATERAL (
+        ${leasedKeys("ASC")} UNION ${leasedKeys("DESC")}) AS held
+    WHERE worker IS NOT NULL ORDER BY wake_at`,
 
     /** The key that has waited longest has the row that has waited longest, or one like it. */
     stats: `

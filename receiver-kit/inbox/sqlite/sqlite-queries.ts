@@ -23,6 +23,7 @@ type Reads = Pick<
   | "list"
   | "get"
   | "stats"
+  | "leases"
   | "head"
   | "reconcileCandidates"
   | "readMarks"
@@ -40,6 +41,15 @@ export function sqliteReads(read: Read): Reads {
     async get({ source, id }) {
       const [row] = await rows(getRow, source, id);
       return row && { ...toSummary(row), body: toBytes(row["body"]) };
+    },
+    async leases() {
+      const found = await read((connection, nowMs) => connection.query(leases, [nowMs]));
+      return found.map(({ source, worker, claimed, endsIn }) => ({
+        source: String(source),
+        worker: String(worker),
+        rows: String(claimed).split(",").length,
+        endsInMs: Number(endsIn),
+      }));
     },
     async stats() {
       const [found] = await read((connection, nowMs) => connection.query(stats, [nowMs]));
@@ -271,12 +281,23 @@ const seqRange = `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT 
 const countUnhandled = (outcome: "dead" | "quarantined") => `(SELECT count(*) FROM (
     SELECT 1 FROM ${deliveries} WHERE outcome = '${outcome}' AND outcome IN ('dead', 'quarantined') LIMIT ${inbox.countedMax}))`;
 /** The key that has waited longest has the row that has waited longest, or one like it. */
-const stats = `
-  WITH RECURSIVE sources (name) AS (
+const sources = `RECURSIVE sources (name) AS (
     SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL)
     UNION ALL
     SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source > sources.name)
-    FROM sources WHERE sources.name IS NOT NULL),
+    FROM sources WHERE sources.name IS NOT NULL)`;
+
+const leasedKeys = (direction: "ASC" | "DESC") => `held.id IN (
+    SELECT id FROM ${wakeIndex} WHERE source = first.name AND wake_at IS NOT NULL ORDER BY wake_at ${direction} LIMIT 500)`;
+const leases = `
+  WITH ${sources}
+  SELECT held.source, worker, claimed, wake_at - ?1 AS endsIn
+  FROM (SELECT name FROM sources WHERE name IS NOT NULL LIMIT 100) AS first
+  JOIN ${keys} AS held ON held.worker IS NOT NULL AND (${leasedKeys("ASC")} OR ${leasedKeys("DESC")})
+  ORDER BY wake_at`;
+
+const stats = `
+  WITH ${sources},
   first (id) AS (
     SELECT longest.id FROM sources JOIN ${keys} AS longest ON longest.id = (
       SELECT id FROM ${wakeIndex} WHERE source = sources.name AND wake_at IS NOT NULL AND wake_at <= ?1 AND worker IS NULL

@@ -3,6 +3,21 @@ import { begin, claimIds, claimOne, claimOptions, rowAt, settle, source } from "
 import type { Checks } from "./inbox-fixture.ts";
 
 export const leaseChecks: Checks = {
+  async "says which workers have leases, and that one has ended"({ inbox, clock }) {
+    expect(await inbox.leases()).toEqual([]);
+    await inbox.insert(rowAt("task-1", 1));
+    await inbox.insert(rowAt("task-2", 1));
+    const claimed = await claimOne(inbox, { leaseMs: 10_000 });
+    const held = { source, worker: claimed.lease.worker, rows: 1 };
+    const [lease, ...others] = await inbox.leases();
+    expect([lease, others]).toEqual([{ ...held, endsInMs: expect.any(Number) }, []]);
+    expect(lease?.endsInMs).toBeGreaterThan(0);
+    expect(lease?.endsInMs).toBeLessThanOrEqual(10_000);
+    await clock.advance(10_001);
+    expect((await inbox.leases())[0]?.endsInMs).toBeLessThan(0);
+    expect(await settle(inbox, claimed)).toBe("settled");
+    expect(await inbox.leases()).toEqual([]);
+  },
   async "gives a row to another worker once its lease expired, and not before"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));
     const paused = await claimOne(inbox, { leaseMs: 1_000 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { readTime } from "../../../receiver-kit/cli/row-flags.ts";
+import { readTime } from "../../../receiver-kit/maintenance/row-filter.ts";
 
 const nowMs = Date.parse("2026-03-01T09:30:00Z");
 const zone = process.env["TZ"];

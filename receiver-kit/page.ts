@@ -1,0 +1,1 @@
+export { type InboxPage, type InboxPageOptions, inboxPage } from "./page/inbox-page.ts";

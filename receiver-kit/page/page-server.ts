@@ -1,0 +1,366 @@
+// The page of an inbox as a function of a request: who may see it, which answers there are, and what is changed.
+//
+// A page of another origin can send requests here with the visitor's cookies, and by DNS rebinding its own name may lead here.
+// So a request of a browser must be of this origin, and an action also needs a token that only this page knows.
+
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
+import type { ReceiverLogger } from "../logger.ts";
+import { replayRow } from "../maintenance/replay.ts";
+import { changeRows, findRows, readTime } from "../maintenance/row-filter.ts";
+import type { ReceiverStats } from "../stats/receiver-stats.ts";
+import { sharedRead } from "../stats/shared-read.ts";
+import type { ActionResult, Overview } from "./contract.ts";
+import * as reads from "./page-reads.ts";
+
+export interface PageRequest {
+  readonly method: string;
+  /** Below the place of the page, without a leading slash. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  header(name: string): string | undefined;
+  /** Of the peer; `undefined` where it is not known. */
+  readonly remoteAddress: string | undefined;
+  /** At most `bytesMax`; `undefined` when it is larger. */
+  readBody(bytesMax: number): Promise<Uint8Array | undefined>;
+  /** Who looks; `undefined`: nobody who may. */
+  authorize(): unknown;
+}
+
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+}
+
+export interface PageSettings {
+  readonly inbox: InboxStore;
+  readonly open: () => Promise<void>;
+  readonly source: string | null;
+  readonly stats: (() => Promise<ReceiverStats>) | undefined;
+  readonly clock: Clock;
+  readonly logger: ReceiverLogger;
+  readonly isAuthorized: boolean;
+  readonly readOnly: boolean;
+  readonly showBodies: boolean;
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+class PageError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    [this.status, this.code] = [status, code];
+  }
+}
+
+const invalid = (message: string) => new PageError(400, "ARGUMENT_INVALID", message);
+
+const answerMs = 20_000;
+const bodyBytesMax = 65_536;
+/** Events that one request changes. */
+const changedMax = 10_000;
+
+export function createPageServer(settings: PageSettings): (request: PageRequest) => Promise<PageResponse> {
+  const { inbox, clock, logger } = settings;
+  const readNumbers = sharedRead(
+    async () => reads.readOverview(inbox, clock.now(), await settings.stats?.()),
+    clock,
+  );
+  const readErrors = sharedRead(() => reads.readErrors(inbox), clock);
+  let secret: Promise<string> | undefined;
+
+  /** Of all processes of the inbox: the next request may reach another one. */
+  async function readSecret(): Promise<string> {
+    const { marks } = await inbox.readMarks(everySource);
+    if (marks[secretMark]) return marks[secretMark];
+    await inbox.writeMarks(everySource, { [secretMark]: randomBytes(32).toString("base64url") });
+    return (await inbox.readMarks(everySource)).marks[secretMark] ?? "";
+  }
+
+  async function tokenOf(actor: string | null): Promise<string> {
+    secret ??= readSecret().catch((error: unknown) => {
+      secret = undefined;
+      throw error;
+    });
+    return createHmac("sha256", await secret)
+      .update(JSON.stringify(actor))
+      .digest("base64url");
+  }
+
+  async function overview(actor: string | null): Promise<Overview> {
+    const { source, readOnly, showBodies } = settings;
+    const numbers = await readNumbers();
+    const token = readOnly ? "" : await tokenOf(actor);
+    return { ...numbers, source, readOnly, showBodies, actor, token };
+  }
+
+  async function read(path: string, query: URLSearchParams, actor: string | null): Promise<object> {
+    switch (path) {
+      case "api/overview":
+        return overview(actor);
+      case "api/errors":
+        return readErrors();
+      case "api/events":
+        return reads.readEvents(inbox, toFilter(query, clock.now()), {
+          beforeSeq: wholeNumber(query, "iterator", Number.MAX_SAFE_INTEGER),
+          limit: wholeNumber(query, "limit", 200) ?? 50,
+        });
+      case "api/task":
+        return reads.readTask(inbox, required(query, "task"));
+      case "api/event": {
+        const row = await inbox.get({ source: required(query, "source"), id: required(query, "id") });
+        if (row) return reads.toDetail(row, settings.showBodies);
+        throw new PageError(
+          404,
+          "NOT_FOUND",
+          "there is no such event in the inbox; it may have been removed by age",
+        );
+      }
+      case "api/count":
+        return reads.preview(inbox, filterOf(toAction(required(query, "action")), query, clock.now()));
+    }
+    throw new PageError(404, "NOT_FOUND", "there is no such address");
+  }
+
+  async function change(action: ActionName, given: unknown, actor: string | null): Promise<ActionResult> {
+    const { source, id, filter, beforeSeq } = given as Readonly<Record<string, unknown>>;
+    const changeOne = { replay, discard }[action];
+    let counts: ActionResult["counts"];
+    if (typeof source === "string" && typeof id === "string") {
+      counts = { [await changeOne({ source, id })]: 1 };
+    } else {
+      if (filter === null || typeof filter !== "object" || !Number.isSafeInteger(beforeSeq))
+        throw invalid("expected source and id, or filter and beforeSeq of api/count");
+      const texts = Object.entries(filter).map(([name, text]): [string, string] => [name, String(text)]);
+      const { source: of, ...wanted } = filterOf(action, new URLSearchParams(texts), clock.now());
+      const stop = new AbortController();
+      const timer = clock.schedule(answerMs - 5_000, () => stop.abort());
+      let left = changedMax;
+      const counted = async (row: { readonly source: string; readonly id: string }) => {
+        if (--left <= 0) stop.abort();
+        return changeOne(row);
+      };
+      const steps = findRows(inbox, wanted, { source: of, beforeSeq: Number(beforeSeq), stepRows: 1_000 });
+      ({ counts } = await changeRows(steps, counted, stop.signal).finally(timer));
+    }
+    logger.warn(
+      { action, actor, counts, ...(id === undefined ? { filter } : { source, id }) },
+      "changed by the page",
+    );
+    return { counts };
+  }
+
+  const replay = (row: Row) => replayRow(inbox, row, clock.now());
+  const discard = async (row: Row) => {
+    if (await inbox.discard(row)) return "discarded";
+    return (await inbox.get(row)) ? "not-discardable" : "not-found";
+  };
+
+  async function answer(request: PageRequest): Promise<PageResponse> {
+    const { method, path, query } = request;
+    requireOwnOrigin(request);
+    const actor = await actorOf(request);
+    if (method === "GET" || method === "HEAD") {
+      if (!path.startsWith("api/")) return fileOf(path || "index.html");
+      await settings.open();
+      return json(200, await read(path, query, actor));
+    }
+    const action = method === "POST" ? /^api\/(replay|discard)$/.exec(path)?.[1] : undefined;
+    if (!action) throw new PageError(405, "METHOD_NOT_ALLOWED", "expected GET, or POST of an action");
+    if (settings.readOnly)
+      throw new PageError(403, "READ_ONLY", "the page is read-only: nothing was changed");
+    await settings.open();
+    const token = request.header("x-page-token") ?? "";
+    if (!isEqual(token, await tokenOf(actor)))
+      throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");
+    return json(200, await change(toAction(action), await readJsonBody(request), actor));
+  }
+
+  async function actorOf(request: PageRequest): Promise<string | null> {
+    if (!settings.isAuthorized) {
+      requireThisComputer(request);
+      return null;
+    }
+    const actor = await request.authorize();
+    if (typeof actor === "string" && actor !== "") return actor.slice(0, 200);
+    if (actor === true) return null;
+    throw new PageError(401, "UNAUTHORIZED", "the application's login did not let you see this page");
+  }
+
+  function fileOf(name: string): PageResponse {
+    const file = settings.files.get(name);
+    if (!file) throw new PageError(404, "NOT_FOUND", "there is no such file");
+    const type = types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+    // Names in assets/ carry a hash of the content.
+    const cache = name.startsWith("assets/") ? "private, max-age=31536000, immutable" : "no-store";
+    return {
+      status: 200,
+      headers: { ...safeHeaders, "content-type": type, "cache-control": cache },
+      body: file,
+    };
+  }
+
+  return async (request) => {
+    try {
+      return await withTimeout(
+        answer(request),
+        answerMs,
+        clock,
+        () => new PageError(503, "TIMEOUT", `no answer within ${answerMs / 1_000} s; the inbox may be busy`),
+      );
+    } catch (error) {
+      if (error instanceof PageError)
+        return json(error.status, { error: { code: error.code, message: error.message } });
+      logger.error({ err: error, path: request.path }, "the page of the inbox failed");
+      const code = isError(error) && "code" in error ? String(error.code) : "INTERNAL";
+      const message = "the inbox could not be read or changed; the log of the receiver has the cause";
+      return json(code === "INBOX_UNAVAILABLE" ? 503 : 500, { error: { code, message } });
+    }
+  };
+}
+
+type Row = { readonly source: string; readonly id: string };
+type ActionName = "replay" | "discard";
+
+const everySource = "";
+const secretMark = "page-secret";
+
+const types: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
+};
+
+/** The page runs no inline code, and sends requests only to its own place. */
+const safeHeaders = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+const json = (status: number, value: object): PageResponse => ({
+  status,
+  headers: { ...safeHeaders, "content-type": "application/json", "cache-control": "no-store" },
+  body: JSON.stringify(value),
+});
+
+/** Programs send neither header; a page can change neither. A link on another site may open the page, which is a constant. */
+function requireOwnOrigin({ method, path, header }: PageRequest): void {
+  const [origin, site, host] = [header("origin"), header("sec-fetch-site"), header("host")];
+  const isForeign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
+  const isForeignSite = site !== undefined && site !== "none" && site !== "same-origin";
+  const isOpened = method === "GET" && path === "" && header("sec-fetch-dest") === "document";
+  if (isForeign || (isForeignSite && !isOpened))
+    throw new PageError(
+      403,
+      "FOREIGN_ORIGIN",
+      "pages of another origin get nothing from the page of an inbox",
+    );
+}
+
+function requireThisComputer({ remoteAddress, header }: PageRequest): void {
+  const peer = remoteAddress?.replace(/^::ffff:/, "");
+  const name =
+    /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/
+      .exec(header("host") ?? "")
+      ?.slice(1)
+      .find(Boolean) ?? "";
+  const isProxied = ["forwarded", "x-forwarded-for", "via"].some((each) => header(each) !== undefined);
+  if (peer !== undefined && isLoopbackHost(peer) && isLoopbackHost(name) && !isProxied) return;
+  throw new PageError(
+    403,
+    "FOREIGN_COMPUTER",
+    "this page of an inbox is served to this computer alone, under localhost, and not through a proxy",
+  );
+}
+
+async function readJsonBody(request: PageRequest): Promise<object> {
+  if (!/^application\/json\b/i.test(request.header("content-type") ?? ""))
+    throw new PageError(415, "MEDIA_TYPE", "expected application/json");
+  const bytes = await request.readBody(bodyBytesMax);
+  if (!bytes) throw new PageError(413, "BODY_TOO_LARGE", `expected at most ${bodyBytesMax} bytes`);
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    if (value !== null && typeof value === "object") return value;
+  } catch {
+    // It is told below.
+  }
+  throw invalid("expected a JSON object");
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function toAction(given: string): ActionName {
+  if (given === "replay" || given === "discard") return given;
+  throw invalid("action: expected replay or discard");
+}
+
+/** Of an action without states: those of failed events, which are the only ones that can be discarded. */
+function filterOf(action: ActionName, query: URLSearchParams, nowMs: number): reads.FilterWithSource {
+  const filter = toFilter(query, nowMs);
+  const failed = ["dead", "quarantined"] as const;
+  if (action === "replay") return { ...filter, states: filter.states ?? failed };
+  return {
+    ...filter,
+    states: filter.states?.filter((state) => state === "dead" || state === "quarantined") ?? failed,
+  };
+}
+
+/** The filters of the command `list`, as texts. */
+function toFilter(query: URLSearchParams, nowMs: number): reads.FilterWithSource {
+  const text = (name: string) => {
+    const given = query.get(name);
+    if (given?.includes("\0") || (given?.length ?? 0) > 1_000)
+      throw invalid(`${name}: expected a shorter text`);
+    return given || undefined;
+  };
+  const list = (name: string) => text(name)?.split(",").filter(Boolean);
+  const timeMs = (name: string) => {
+    const given = text(name);
+    if (given === undefined) return undefined;
+    const found = readTime(given, nowMs) ?? Date.parse(given);
+    if (Number.isNaN(found)) throw invalid(`${name}: expected a time such as 2h, 02:00 or 2026-03-01T02:00Z`);
+    return found;
+  };
+  const states = list("state");
+  const unknown = states?.find((state) => !rowStates.some((known) => known === state));
+  if (unknown !== undefined) throw invalid(`state: expected ${rowStates.join(", ")}`);
+  return {
+    states: states as readonly InboxRowState[] | undefined,
+    events: list("event"),
+    task: text("task"),
+    client: text("client"),
+    error: text("error"),
+    source: text("source"),
+    sinceMs: timeMs("since"),
+    untilMs: timeMs("until"),
+  };
+}
+
+function required(query: URLSearchParams, name: string): string {
+  const given = query.get(name);
+  if (given && given.length <= 1_000 && !given.includes("\0")) return given;
+  throw invalid(`${name}: expected a text`);
+}
+
+function wholeNumber(query: URLSearchParams, name: string, max: number): number | undefined {
+  const given = query.get(name);
+  if (given === null || given === "") return undefined;
+  const number = Number(given);
+  if (Number.isSafeInteger(number) && number >= 1 && number <= max) return number;
+  throw invalid(`${name}: expected a whole number from 1 to ${max}`);
+}
