@@ -47,7 +47,8 @@ export function sqliteReads(read: Read): Reads {
       return found.map(({ source, worker, claimed, endsIn }) => ({
         source: String(source),
         worker: String(worker),
-        rows: String(claimed).split(",").length,
+        // A comma is before and after each number.
+        rows: String(claimed).split(",").length - 2,
         endsInMs: Number(endsIn),
       }));
     },

@@ -99,6 +99,7 @@ const calls: Readonly<Record<string, (inbox: InboxStore, claim: InboxClaim) => P
   replay: (inbox) => inbox.replay(rowAt("task-1", 1), rowAt("task-1", 1)),
   discard: (inbox) => inbox.discard(rowAt("task-1", 1)),
   stats: (inbox) => inbox.stats(),
+  leases: (inbox) => inbox.leases(),
   waitingSources: (inbox) => inbox.waitingSources(source),
   claim: (inbox) => inbox.claim(claimOptions()),
   renew: (inbox, { lease }) => inbox.renew([lease], 1),
