@@ -7,10 +7,7 @@
 //   GET  api/task?task=…                            TaskEvents              in the order in which a receiver applies them
 //   GET  api/event?source=…&id=…                    EventDetail
 //   GET  api/count?action=replay&<filter>           Preview                 what an action would change
-//   POST api/replay, api/discard                    ActionResult            needs the header x-page-token
-//
-// The body of an action is `{ source, id }`, or `{ filter, beforeSeq }` with the filter as an object of texts and what `api/count`
-// answered.
+//   POST api/replay, api/discard                    ActionResult            Action; needs the header x-page-token
 //
 // A filter has `state`, `event`, `task`, `client`, `error`, `source`, `since` and `until`, as the command `list` has; `state` and
 // `event` may be lists with commas. An error is `{ "error": { "code", "message" } }` with 400, 401, 403, 404, 409, 500 or 503.
@@ -166,6 +163,11 @@ export interface Preview {
   /** To be passed on: what is stored later is not changed. */
   readonly beforeSeq: number;
 }
+
+/** Either one event or a filter, with what `api/count` answered. */
+export type Action =
+  | { readonly source: string; readonly id: string }
+  | { readonly filter: Readonly<Record<string, string>>; readonly beforeSeq: number };
 
 export interface ActionResult {
   /** How many events had each outcome: `replayed`, `discarded`, `not-found`, `not-replayable`, `not-discardable`. */
