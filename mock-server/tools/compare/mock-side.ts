@@ -7,6 +7,7 @@ import {
   createVirtualClock,
   type MockServer,
   type SettingsChanges,
+  type VirtualClock,
 } from "@workspace-tasks/mock-server";
 import { withSettings } from "@workspace-tasks/mock-server/parts";
 import type { Captured, CapturedDelivery } from "./ask/deliveries.ts";
@@ -19,18 +20,22 @@ export async function findingsOfMock(
   withDeliveries: boolean,
 ): Promise<readonly Finding[]> {
   const clock = createVirtualClock();
-  await using mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
-  const service = new Service({
-    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys: await prepareMock(mock) },
-    fetch: (url, init) => mock.fetch(url, init),
-    clock,
-    writes: true,
-    rateLimit: withSettings(settings).rateLimit,
-    runId: "mock",
-    captured: withDeliveries ? await captureMockDeliveries(settings) : undefined,
-    signal: new AbortController().signal,
-  });
-  return (await askRules(service)).findings;
+  const mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
+  try {
+    const service = new Service({
+      access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys: await prepareMock(mock) },
+      fetch: (url, init) => mock.fetch(url, init),
+      clock,
+      writes: true,
+      rateLimit: withSettings(settings).rateLimit,
+      runId: "mock",
+      captured: withDeliveries ? await captureMockDeliveries(settings) : undefined,
+      signal: new AbortController().signal,
+    });
+    return (await askRules(service)).findings;
+  } finally {
+    await mock.close();
+  }
 }
 
 /** Adds keys and records of every kind that rules read. The endpoints get no deliveries. */
@@ -83,7 +88,7 @@ export async function captureMockDeliveries(settings: SettingsChanges, seed = 1)
     deliveries.push({ receivedAtMs: clock.now(), headers, body, responded });
     return new Response(null, { status: responded });
   };
-  await using mock = await createMockServer({
+  const mock = await createMockServer({
     listen: false,
     clock,
     seed,
@@ -91,6 +96,16 @@ export async function captureMockDeliveries(settings: SettingsChanges, seed = 1)
     receivers: new Map([[receiverUrl, receive]]),
     settings,
   });
+  try {
+    const secrets = await causeDeliveries(mock, clock);
+    return { deliveries, secrets };
+  } finally {
+    await mock.close();
+  }
+}
+
+/** @returns the secrets of the endpoint, the newest first */
+async function causeDeliveries(mock: MockServer, clock: VirtualClock): Promise<readonly string[]> {
   const { control } = mock;
   const { id, signingSecret } = await control.createEndpoint({ url: receiverUrl });
   // The first delivery is attempted several times before anything else happens.
@@ -106,7 +121,7 @@ export async function captureMockDeliveries(settings: SettingsChanges, seed = 1)
   const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: 604_800 });
   await control.startTask({ taskType: "BINDER" });
   await clock.advance("1h");
-  return { deliveries, secrets: [rotated.signingSecret, signingSecret] };
+  return [rotated.signingSecret, signingSecret];
 }
 
 /** The pairs of A-17. */
