@@ -64,8 +64,14 @@ export async function createdBy(service: Service, input: Input = quiet) {
 /** Asks for the deletion of an endpoint. */
 export async function remove(service: Service, endpointId: string): Promise<ServiceResponse> {
   const known = [...service.created].find(({ id }) => id === endpointId);
-  if (known) known.isCertain = false;
-  const response = await service.operation("DeleteWebhookEndpoint", { endpointId });
+  if (known) Object.assign(known, { isCertain: false, isAsked: true });
+  const response = await service
+    .operation("DeleteWebhookEndpoint", { endpointId })
+    .catch((error: unknown) => {
+      if (known && error instanceof SendError && error.isUnsent)
+        Object.assign(known, { isCertain: true, isAsked: false });
+      throw error;
+    });
   if (known) {
     known.isCertain = true;
     if (response.data?.["deleteWebhookEndpoint"] === true) service.created.delete(known);
@@ -73,10 +79,11 @@ export async function remove(service: Service, endpointId: string): Promise<Serv
   return response;
 }
 
-/** Removes what a rule has created and is known by its id. What fails is left for the end of the run. */
+/** Removes, once, what a rule has created and is known by its id. What fails is left for the end of the run. */
 export async function removeKnown(service: Service): Promise<number> {
   const before = service.created.size;
-  for (const { id } of [...service.created]) if (id !== null) await remove(service, id).catch(ofRepetition);
+  for (const { id, isAsked } of [...service.created])
+    if (id !== null && !isAsked) await remove(service, id).catch(ofRepetition);
   return before - service.created.size;
 }
 
@@ -106,7 +113,7 @@ export async function removeLeft(service: Service, removedBefore: number): Promi
     );
   }
   cancel();
-  const left = [...created];
+  const left = leftOf(service);
   const removed = removedBefore + atStart - left.length;
   return {
     removed,
@@ -179,10 +186,12 @@ export function removalText({ removed, left, problem, commands }: Removal): stri
   ].join("\n");
 }
 
+const leftOf = ({ created }: Service): Removal["left"] =>
+  [...created].map(({ url, id, isCertain }) => ({ url, id, isCertain }));
+
 /** What is left at this moment, for a process that is ended. */
-export const leftNow = ({ created, access }: Service): Removal => ({
-  removed: 0,
-  left: [...created],
-  problem: null,
-  commands: [...created].map((each) => removeCommand(each, access.baseUrl)),
-});
+export const leftNow = (service: Service): Removal => {
+  const left = leftOf(service);
+  const commands = left.map((each) => removeCommand(each, service.access.baseUrl));
+  return { removed: 0, left, problem: null, commands };
+};

@@ -151,16 +151,12 @@ export class Sender {
 
   async waitForTurn(): Promise<void> {
     for (let waitMs = this.#waitMs(); waitMs > 0 && !this.#signal.aborted; waitMs = this.#waitMs()) {
-      if (waitMs > waitMsMax) {
-        const seconds = Math.ceil(waitMs / 1_000);
-        throw new SendError(
-          "rate-limited",
-          `the service wants a wait of ${seconds} s before the next request`,
-        );
-      }
+      const seconds = Math.ceil(waitMs / 1_000);
+      if (waitMs > waitMsMax)
+        throw unsent("rate-limited", `the service wants a wait of ${seconds} s before the next request`);
       await this.wait(waitMs, "to stay inside the rate limit");
     }
-    if (this.#signal.aborted) throw new SendError("stopped", "the run was stopped");
+    if (this.#signal.aborted) throw unsent("stopped", "the run was stopped");
   }
 
   /** A third of the limit: other users of the key need the rest. */
@@ -227,6 +223,9 @@ export class Sender {
     this.#isPaced = false;
   }
 }
+
+const unsent = (kind: SendError["kind"], message: string) =>
+  Object.assign(new SendError(kind, message), { isUnsent: true });
 
 function kindOfBody(text: string, json: unknown): Received["body"] {
   if (isPlainObject(json) && ("data" in json || Array.isArray(json["errors"]))) return "graphql";

@@ -53,6 +53,8 @@ export interface CreatedEndpoint {
   id: string | null;
   /** Without it a response was lost, and the endpoint may not exist. */
   isCertain: boolean;
+  /** Its deletion was asked for: it is left for the end of the run, which sees in a list whether it exists. */
+  isAsked?: boolean;
 }
 
 export interface ServiceResponse extends Received {

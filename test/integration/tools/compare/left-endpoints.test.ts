@@ -11,6 +11,7 @@ import {
   type Around,
   type ComparedService,
   compare,
+  differencesIn,
   startComparedService,
 } from "../../../support/compared-service.ts";
 import { atDepth } from "../../../support/depth.ts";
@@ -118,6 +119,24 @@ describe("a service that is gone", () => {
     const minutes = (service.clock.now() - goneAtMs) / 60_000;
     expect(minutes).toBeGreaterThanOrEqual(2);
     expect(minutes).toBeLessThan(5);
+  });
+
+  it("for the responses to deletions: each endpoint is deleted once by its rule, and once more at the end if it is listed", async () => {
+    await using service = await startComparedService();
+    let deletions = 0;
+    const report = await compare(service, {
+      ...writing,
+      around: (send) => async (url, init) => {
+        const response = await send(url, init);
+        if (!String(init.body).includes("deleteWebhookEndpoint(")) return response;
+        deletions += 1;
+        if (deletions % 2 === 1) throw failure("ECONNRESET");
+        return response;
+      },
+    });
+    expect([report.removal?.left, differencesIn(report), await ownOf(service)]).toEqual([[], [], []]);
+    // Rules about deletions ask for more.
+    expect(deletions).toBeLessThan(60);
   });
 
   it("endpoints of others, and of other runs, are kept", async () => {
