@@ -8,7 +8,6 @@ export { readSettings } from "./cli/read-settings.ts";
 export { reasonOf } from "./cli/reason-of.ts";
 export { isJsonSchema } from "./control/events/payload-schema.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
-export { collectFields } from "./graphql/documents/collect-fields.ts";
 export { routerSchema } from "./graphql/schema/router-schema.ts";
 export { signatureOf } from "./rules/deliveries/signing.ts";
 export { defaultSettings, withSettings } from "./settings/settings.ts";

@@ -41,11 +41,8 @@ export async function compareFindings(
   findings: readonly Finding[],
   base: SettingsChanges = {},
 ): Promise<CompareReport> {
-  const withDeliveries = findings.some(
-    ({ rule, fact }) => rule.startsWith("deliveries.") && fact !== undefined,
-  );
   const evaluateWith = async (settings: SettingsChanges) =>
-    evaluate(findings, await findingsOfMock(settings, withDeliveries));
+    evaluate(findings, settings, await findingsOfMock(settings));
   const rules = Object.keys(base).length === 0 ? evaluate(findings) : await evaluateWith(base);
   const settings = proposedSettings(rules, base);
   // What settings express is not claimed but tried: a mock that has them is compared with.

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { issuesOfSettings } from "@workspace-tasks/mock-server/parts";
-import { agrees, assumptionsOf, type Fact, type Rule } from "./ask/rule.ts";
+import { issuesOfSettings, withSettings } from "@workspace-tasks/mock-server/parts";
+import { agrees, assumptionsOf, expectedOf, type Fact, type Rule } from "./ask/rule.ts";
 import { assumptions } from "./assumptions.ts";
 import type { Finding } from "./findings.ts";
 import { rules } from "./rules/table.ts";
@@ -27,12 +27,17 @@ export interface RuleResult {
 export const isDifference = ({ verdict }: RuleResult): boolean =>
   verdict === "refuted" || verdict === "differs";
 
-/** Compares what a service shows with the table, or with what a mock shows. */
-export function evaluate(findings: readonly Finding[], ofMock?: readonly Finding[]): readonly RuleResult[] {
+/** Compares what a service shows with the table, or with what a mock with other settings shows. */
+export function evaluate(
+  findings: readonly Finding[],
+  settings: SettingsChanges = {},
+  ofMock?: readonly Finding[],
+): readonly RuleResult[] {
   const byRule = (list: readonly Finding[]) => new Map(list.map((each) => [each.rule, each]));
   const [found, shown] = [byRule(findings), ofMock && byRule(ofMock)];
   return rules.map((rule) => {
-    const expected = shown ? shown.get(rule.id)?.fact : rule.expected;
+    const isShown = shown && rule.needs !== "deliveries";
+    const expected = isShown ? shown.get(rule.id)?.fact : expectedOf(rule, withSettings(settings));
     return resultOf(rule, found.get(rule.id) ?? { rule: rule.id, sent: [], unknown: "not asked" }, expected);
   });
 }

@@ -1,10 +1,11 @@
 // The table of rules, asked of the mock over HTTP. `workspace-tasks compare` asks a service the same.
 import { beforeAll, expect, it } from "vitest";
-import { agrees } from "../../../mock-server/tools/compare/ask/rule.ts";
+import { agrees, expectedOf } from "../../../mock-server/tools/compare/ask/rule.ts";
 import { Service } from "../../../mock-server/tools/compare/ask/service.ts";
 import { askRules, type Finding } from "../../../mock-server/tools/compare/findings.ts";
-import { captureMockDeliveries, prepareMock } from "../../../mock-server/tools/compare/mock-side.ts";
+import { prepareMock } from "../../../mock-server/tools/compare/mock-side.ts";
 import { rules } from "../../../mock-server/tools/compare/rules/table.ts";
+import { captureDeliveries } from "../../support/capture-deliveries.ts";
 import { useService } from "./harness.ts";
 
 const harness = useService();
@@ -20,7 +21,7 @@ beforeAll(async () => {
     writes: true,
     rateLimit: { requests: 120, windowMs: 60_000 },
     runId: "conformance",
-    captured: await captureMockDeliveries({}),
+    captured: await captureDeliveries(),
     signal: new AbortController().signal,
   });
   findings = new Map((await askRules(service)).findings.map((finding) => [finding.rule, finding]));
@@ -31,7 +32,8 @@ const titled = rules.map((rule) => [`${rule.from.join(" ")} ${rule.id}: ${rule.s
 it.each(titled)("%s", (_, rule) => {
   const { fact, unknown } = findings.get(rule.id) ?? { unknown: "not asked" };
   expect(unknown).toBeUndefined();
-  if (!agrees(rule, rule.expected, fact ?? null)) expect(fact).toEqual(rule.expected);
+  const expected = expectedOf(rule);
+  if (!agrees(rule, expected, fact ?? null)) expect(fact).toEqual(expected);
 });
 
 it("W10 what the rules create is removed, and no other test is needed to see it", async () => {

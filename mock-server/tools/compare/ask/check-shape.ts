@@ -1,5 +1,6 @@
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import { collectFields, type Router, routerSchema } from "@workspace-tasks/mock-server/parts";
+import { type Router, routerSchema } from "@workspace-tasks/mock-server/parts";
 import * as graphql from "graphql";
 import { wordOf } from "./rule.ts";
 
@@ -12,95 +13,55 @@ export interface ShapeCheck {
 
 export const unselected = "a field that was not selected";
 
-type Selections = readonly graphql.SelectionSetNode[];
+const schemas = new Map<Router, graphql.GraphQLSchema>();
 
-interface Context extends ShapeCheck {
-  readonly document: graphql.DocumentNode;
-}
+/** The types of a router, without arguments: what was asked for is not checked. */
+const typesOf = (router: Router) =>
+  getOrCreate(schemas, router, () => {
+    const types = graphql.parse(graphql.printSchema(routerSchema(router)), { noLocation: true });
+    const FieldDefinition = (node: graphql.FieldDefinitionNode) => ({ ...node, arguments: [] });
+    return graphql.buildASTSchema(graphql.visit(types, { FieldDefinition }), { assumeValid: true });
+  });
 
-/** Compares data with the types that its document selects. */
+/** Compares data with the types that its document selects: executes it over the data. */
 export function checkShape(
-  data: unknown,
+  data: Readonly<Record<string, unknown>>,
   document: graphql.DocumentNode,
   router: Router,
-  check: ShapeCheck,
+  { issues, seen }: ShapeCheck,
 ): void {
-  const operation = document.definitions.find(({ kind }) => kind === graphql.Kind.OPERATION_DEFINITION);
-  if (operation?.kind !== graphql.Kind.OPERATION_DEFINITION) return;
-  const type = routerSchema(router).getRootType(operation.operation);
-  if (type) checkObject(data, type, [operation.selectionSet], { document, ...check });
+  const result = graphql.executeSync({
+    schema: typesOf(router),
+    document: graphql.visit(document, { Argument: () => null, VariableDefinition: () => null }),
+    rootValue: data,
+    fieldResolver(source, _args, _context, { path, returnType, ...info }) {
+      const value = source[path.key];
+      seen.add(placeOf(info));
+      const problem = Object.hasOwn(source, path.key) ? problemOf(value, returnType) : "missing";
+      if (problem !== null) issues.add(`${placeOf(info)}: ${problem}`);
+      return problem === null ? value : null;
+    },
+    typeResolver({ __typename: name }, _context, info, union) {
+      const isMember = info.schema.getPossibleTypes(union).some((member) => member.name === name);
+      if (!isMember)
+        issues.add(
+          `${placeOf(info)}: unknown type ${typeof name === "string" ? wordOf(name) : kindOf(name)}`,
+        );
+      return isMember ? name : undefined;
+    },
+  });
+  if (issues.size === 0 && hasMore(data, result.data)) issues.add(unselected);
 }
 
-function checkObject(
-  value: unknown,
-  type: graphql.GraphQLObjectType,
-  selections: Selections,
-  context: Context,
-): void {
-  const { issues, seen } = context;
-  if (!isPlainObject(value)) {
-    issues.add(`${type.name}: expected an object, received ${kindOf(value)}`);
-    return;
-  }
-  const fields = collectFields(context.document, selections, (condition) => condition === type.name);
-  for (const [key, nodes] of fields) {
-    const name = nodes[0]?.name.value ?? "";
-    const coordinate = `${type.name}.${name}`;
-    const field = type.getFields()[name];
-    if (!Object.hasOwn(value, key)) issues.add(`${coordinate}: missing`);
-    else if (name === "__typename") {
-      if (value[key] !== type.name) issues.add(`${coordinate}: received ${typeNameOf(value[key])}`);
-    } else if (field) {
-      seen.add(coordinate);
-      const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-      checkValue(value[key], field.type, coordinate, below, context);
-    }
-  }
-  if (Object.keys(value).some((key) => !fields.has(key))) issues.add(`${type.name}: ${unselected}`);
-}
+const placeOf = ({ parentType, fieldName }: Pick<graphql.GraphQLResolveInfo, "parentType" | "fieldName">) =>
+  `${parentType.name}.${fieldName}`;
 
-function checkValue(
-  value: unknown,
-  type: graphql.GraphQLOutputType,
-  place: string,
-  below: Selections,
-  context: Context,
-): void {
-  const { issues } = context;
-  if (value === null || value === undefined) {
-    if (graphql.isNonNullType(type)) issues.add(`${place}: null, expected ${type}`);
-    return;
-  }
-  const nullable = graphql.getNullableType(type);
-  if (graphql.isListType(nullable)) {
-    if (Array.isArray(value))
-      for (const item of value) checkValue(item, nullable.ofType, place, below, context);
-    else issues.add(`${place}: expected a list, received ${kindOf(value)}`);
-    return;
-  }
-  if (graphql.isObjectType(nullable)) {
-    checkObject(value, nullable, below, context);
-    return;
-  }
-  if (graphql.isUnionType(nullable)) {
-    const name = isPlainObject(value) ? value["__typename"] : undefined;
-    const member = nullable.getTypes().find((each) => each.name === name);
-    if (member) checkObject(value, member, below, context);
-    else issues.add(`${place}: unknown type ${isPlainObject(value) ? typeNameOf(name) : kindOf(value)}`);
-    return;
-  }
-  const problem = graphql.isEnumType(nullable)
-    ? enumProblem(value, nullable)
-    : scalarProblem(value, nullable.name);
-  if (problem !== null) issues.add(`${place}: ${problem}`);
-}
-
-const typeNameOf = (value: unknown) => (typeof value === "string" ? wordOf(value) : kindOf(value));
-
-function enumProblem(value: unknown, type: graphql.GraphQLEnumType): string | null {
-  const names = type.getValues().map(({ name }) => name);
-  if (typeof value !== "string") return `expected one of ${names.join(", ")}, received ${kindOf(value)}`;
-  return names.includes(value) ? null : `unknown value ${wordOf(value)}`;
+/** Whether an object has fields that the same object of the result has not. */
+function hasMore(value: unknown, selected: unknown): boolean {
+  if (Array.isArray(value) && Array.isArray(selected))
+    return value.some((item, index) => hasMore(item, selected[index]));
+  if (!isPlainObject(value) || !isPlainObject(selected)) return false;
+  return Object.keys(value).some((key) => !(key in selected) || hasMore(value[key], selected[key]));
 }
 
 const text = { expected: "text", accepts: (value: unknown) => typeof value === "string" };
@@ -114,15 +75,29 @@ const scalars: Readonly<Record<string, { readonly expected: string; accepts(valu
   ID: text,
 };
 
-function scalarProblem(value: unknown, name: string): string | null {
-  const scalar = scalars[name];
+/** What is wrong with a value, not below it. */
+function problemOf(value: unknown, type: graphql.GraphQLOutputType): string | null {
+  if (value === null || value === undefined)
+    return graphql.isNonNullType(type) ? `null, expected ${type}` : null;
+  const nullable = graphql.getNullableType(type);
+  if (graphql.isListType(nullable)) {
+    if (!Array.isArray(value)) return `expected a list, received ${kindOf(value)}`;
+    return value.map((item) => problemOf(item, nullable.ofType)).find((problem) => problem !== null) ?? null;
+  }
+  if (graphql.isEnumType(nullable)) {
+    const names = nullable.getValues().map(({ name }) => name);
+    if (typeof value !== "string") return `expected one of ${names.join(", ")}, received ${kindOf(value)}`;
+    return names.includes(value) ? null : `unknown value ${wordOf(value)}`;
+  }
+  if (graphql.isCompositeType(nullable))
+    return isPlainObject(value) ? null : `expected an object, received ${kindOf(value)}`;
+  const scalar = scalars[nullable.name];
   return !scalar || scalar.accepts(value) ? null : `expected ${scalar.expected}, received ${kindOf(value)}`;
 }
 
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "an object";
+  if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
   if (typeof value === "string") return "text";
   if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a number";
   return String(value);

@@ -9,7 +9,8 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import type { Settings, SettingsChanges } from "@workspace-tasks/mock-server";
+import { defaultSettings } from "@workspace-tasks/mock-server/parts";
 import { Untestable } from "./send.ts";
 import type { Service, ServiceResponse } from "./service.ts";
 
@@ -29,7 +30,8 @@ export interface Rule {
   readonly permit?: ((service: Service) => Promise<void>) | undefined;
   /** @throws Untestable when the service does not show it */
   ask(service: Service): Promise<Fact> | Fact;
-  readonly expected: Fact;
+  /** What the interface or an assumption says; of deliveries by the settings of the mock. */
+  readonly expected: Fact | ((settings: Settings) => Fact);
   /** Whether a fact fits the expected one. Default: they are equal. */
   readonly agrees?: ((expected: Fact, found: Fact) => boolean) | undefined;
   /** Whether another fact keeps what the interface promises. Default: with an assumption always, else never. */
@@ -43,11 +45,19 @@ export type Options = Partial<Pick<Rule, "agrees" | "keeps" | "setting" | "needs
 export const assumptionsOf = ({ from }: Rule): readonly string[] =>
   from.filter((source) => source.startsWith("A-"));
 
+export const expectedOf = ({ expected }: Rule, settings: Settings = defaultSettings): Fact =>
+  typeof expected === "function" ? expected(settings) : expected;
+
 export const agrees = (rule: Rule, expected: Fact, found: Fact): boolean =>
   (rule.agrees ?? isDeepStrictEqual)(expected, found);
 
 /** A rule. @param title sources, id and sentence, as `W8 A-30 endpoints.update-nothing: an update that …` */
-export function rule(title: string, expected: Fact, ask: Rule["ask"], options: Options = {}): Rule {
+export function rule(
+  title: string,
+  expected: Rule["expected"],
+  ask: Rule["ask"],
+  options: Options = {},
+): Rule {
   const [, from = "", id = "", says = ""] = /^((?:[A-Z]-?\d+ )+)(\S+): (.*)$/.exec(title) ?? [];
   return { id, says, from: from.trim().split(" "), expected, ask, ...options };
 }

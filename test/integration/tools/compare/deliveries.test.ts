@@ -8,7 +8,7 @@ import {
 } from "../../../../mock-server/tools/compare/ask/deliveries.ts";
 import { compareFindings } from "../../../../mock-server/tools/compare/compare-service.ts";
 import { findingsInFile, recordLine } from "../../../../mock-server/tools/compare/findings.ts";
-import { captureMockDeliveries } from "../../../../mock-server/tools/compare/mock-side.ts";
+import { captureDeliveries } from "../../../support/capture-deliveries.ts";
 import { differencesIn, idsOf, reasonOf, refutedIn } from "../../../support/compared-service.ts";
 
 async function compareWith(captured: Captured, settings?: SettingsChanges) {
@@ -19,7 +19,7 @@ async function compareWith(captured: Captured, settings?: SettingsChanges) {
 
 let captured: Captured;
 beforeAll(async () => {
-  captured = await captureMockDeliveries({}, 11);
+  captured = await captureDeliveries({}, 11);
 });
 
 /** Changes each delivery, and signs it again. */
@@ -172,7 +172,7 @@ describe("compare with deliveries", () => {
   });
 
   it("another retry schedule is refuted, and written as a setting with which it is confirmed", async () => {
-    const other = await captureMockDeliveries({ delivery: { scheduleMs: [0, 60_000, 120_000, 240_000] } });
+    const other = await captureDeliveries({ delivery: { scheduleMs: [0, 60_000, 120_000, 240_000] } });
     const { differences, report } = await compareWith(other);
     expect(differences).toEqual(["deliveries.retry-waits"]);
     expect(report.notExpressed).toEqual([]);

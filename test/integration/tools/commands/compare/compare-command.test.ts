@@ -9,8 +9,8 @@ import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { runCompareCommand } from "../../../../../mock-server/tools/commands/compare/compare-command.ts";
 import { recordHeader } from "../../../../../mock-server/tools/compare/findings.ts";
-import { captureMockDeliveries } from "../../../../../mock-server/tools/compare/mock-side.ts";
 import type { CommandIo } from "../../../../../sdk/kernel/cli/command-line.ts";
+import { captureDeliveries } from "../../../../support/capture-deliveries.ts";
 import { freePort, listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { shownArguments } from "../../../../support/shown-commands.ts";
@@ -185,7 +185,7 @@ describe.concurrent("compare", () => {
   });
 
   it("a file of deliveries is evaluated without a service and without a key", async () => {
-    const { deliveries, secrets } = await captureMockDeliveries({}, 11);
+    const { deliveries, secrets } = await captureDeliveries({}, 11);
     const toLine = ({ receivedAtMs, headers, body, responded }: (typeof deliveries)[number]) => ({
       receivedAt: new Date(receivedAtMs).toISOString(),
       headers,
