@@ -27,7 +27,7 @@ export interface Overview {
   /** Counted up to 1,000. */
   readonly rows: { readonly waiting: number; readonly dead: number; readonly quarantined: number };
   readonly oldestPendingMs: number | null;
-  /** The newest events, at most 2,000, by when they were received and what they are now. */
+  /** The newest events, at most 1,000, by when they were received and what they are now. */
   readonly activity: Activity;
   /** Of the process that serves the page; `null` for the command, which runs no receiver. */
   readonly receiver: ReceiverNumbers | null;
@@ -124,7 +124,7 @@ export interface TaskEvent extends EventSummary {
 
 export interface ErrorList {
   readonly data: readonly ErrorGroup[];
-  /** There are more failures than the newest 5,000. */
+  /** There are more failures than the newest 2,000. */
   readonly isPartial: boolean;
 }
 

@@ -8,10 +8,10 @@ import type { ReceiverStats } from "../stats/receiver-stats.ts";
 import type * as page from "./contract.ts";
 
 /** The newest events that the overview counts. */
-const activityMax = 2_000;
+const activityMax = 1_000;
 const bars = 60;
 /** Failures that are grouped. */
-const failuresMax = 5_000;
+const failuresMax = 2_000;
 /** Events that one request looks at. */
 const lookedMax = 50_000;
 /** Where counting for a question ends. */
@@ -31,7 +31,7 @@ export async function readOverview(
     stats ? stats.inbox : inbox.stats(),
     inbox.list({ limit: activityMax }),
     inbox.leases(),
-    readFailures(inbox, 1_000),
+    readFailures(inbox, 200),
   ]);
   const summaries = newest.map(toSummary);
   return {

@@ -300,12 +300,19 @@ function rowStatements(tables: PostgresTables) {
       WHERE ($5::text[] IS NULL OR state = ANY ($5::text[]))
         AND ($8::text IS NULL OR position($8::text IN replace(last_error, chr(10), ' ')) > 0)
       ORDER BY seq DESC LIMIT $3::bigint) AS listed ORDER BY seq DESC`;
+  /** A range of one outcome: PostgreSQL would look for one that no row has in all rows, in the order of their numbers. */
   const unhandledSeqs = (outcome: string) => `(
-        SELECT seq FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} AND seq < $1::bigint
-        ORDER BY seq DESC LIMIT $2::bigint)`;
+        SELECT seq FROM ${deliveries}
+        WHERE outcome BETWEEN '${outcome}' AND '${outcome}' AND ${isUnhandled} AND seq < $1::bigint
+        ORDER BY outcome DESC, seq DESC LIMIT $2::bigint)`;
+  const unhandledBetween = (outcome: string) =>
+    `SELECT seq FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} AND seq < $1::bigint AND seq >= $2::bigint`;
   return {
     findRows: findIn("true"),
-    findUnhandled: findIn(`delivery.${isUnhandled}`),
+    /** The numbers are found first, one search of the index per outcome: otherwise all rows between them are read. */
+    findUnhandled: findIn(
+      `delivery.seq = ANY (ARRAY(${["dead", "quarantined"].map(unhandledBetween).join(" UNION ALL ")}))`,
+    ),
     findSeqs: findIn("delivery.seq = ANY ($13::bigint[])"),
 
     /** One search of the index per outcome, as each is in the order of the numbers. */
