@@ -25,14 +25,12 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const problem = await preflight(service);
   if (problem) return { ...emptyReport, problem, stats };
   let removal: Removal | null = null;
-  let removed = 0;
   try {
     const asked = await askRules(service, signal, onFinding);
-    removed = asked.removed;
-    if (options.writes) removal = await removeLeft(service, removed);
+    if (options.writes) removal = await removeLeft(service);
     return { ...(await compareFindings(asked.findings, settings)), stats, stopped: asked.stopped, removal };
   } finally {
-    if (options.writes && !removal) await removeLeft(service, removed);
+    if (options.writes && !removal) await removeLeft(service);
   }
 }
 

@@ -24,7 +24,6 @@ export interface Asked {
   readonly findings: readonly Finding[];
   /** Why not every rule was asked; `null` when all were. */
   readonly stopped: string | null;
-  readonly removed: number;
 }
 
 /** A service that is down is not asked every rule. */
@@ -38,7 +37,6 @@ export async function askRules(
   asked: readonly Rule[] = rules,
 ): Promise<Asked> {
   const findings: Finding[] = [];
-  let removed = 0;
   const failures = new Set<SendError>();
   let failedInARow = 0;
   let stopped: string | null = null;
@@ -48,7 +46,7 @@ export async function askRules(
     service.sent = [];
     const result = await ask(rule, service);
     const sent = service.sent.slice(0, sentMax);
-    removed += await removeKnown(service).catch(ofService);
+    await removeKnown(service).catch(ofService);
     const failure = result instanceof SendError ? result : null;
     if (failure?.kind === "stopped" || failure?.kind === "rate-limited") {
       stopped = failure.kind === "stopped" ? "stopped" : failure.message;
@@ -65,7 +63,7 @@ export async function askRules(
     if (failedInARow === failedInARowMax)
       stopped = `${failedInARowMax} rules in a row had no response: ${failure?.message}`;
   }
-  return { findings, stopped, removed };
+  return { findings, stopped };
 }
 
 const sentMax = 8;
@@ -83,9 +81,8 @@ async function ask(rule: Rule, service: Service): Promise<{ fact: Fact } | { unk
 }
 
 /** What a rule has created is removed at the end of the run when the service is away now. */
-function ofService(error: unknown): 0 {
-  if (error instanceof SendError) return 0;
-  throw error;
+function ofService(error: unknown): void {
+  if (!(error instanceof SendError)) throw error;
 }
 
 /** A fact that repeats no key: a service may show one where a word of its own belongs. */

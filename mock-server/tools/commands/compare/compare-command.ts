@@ -5,7 +5,7 @@ import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { lineWidth, reflow, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings } from "@workspace-tasks/mock-server/parts";
-import { endpointsText, leftNow, removalText } from "../../compare/ask/created.ts";
+import { endpointsText, removalOf, removalText } from "../../compare/ask/created.ts";
 import type { Captured } from "../../compare/ask/deliveries.ts";
 import type { Rule } from "../../compare/ask/rule.ts";
 import type { Service } from "../../compare/ask/service.ts";
@@ -163,7 +163,7 @@ function nameWhatIsLeft(
         ? "ending; Ctrl-C again to end at once"
         : `ending: removing ${endpointsText(count())}; Ctrl-C again to leave ${count() === 1 ? "it" : "them"}`,
     );
-  const text = () => (count() === 0 ? "" : `${removalText(leftNow(service))}\n`);
+  const text = () => (count() === 0 ? "" : `${removalText(removalOf(service))}\n`);
   stop.addEventListener("abort", sayEnding, { once: true });
   onKill?.(text);
   return text;

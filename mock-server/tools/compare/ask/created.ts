@@ -2,7 +2,7 @@
 // by the ids that are known. It is known at any time, as a run may be ended, or lose the service, at any request.
 
 import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
-import { SendError, Untestable } from "./send.ts";
+import { Missing, SendError, Untestable } from "./send.ts";
 import type { AskOptions, CreatedEndpoint, Service, ServiceResponse } from "./service.ts";
 
 export interface Removal {
@@ -36,19 +36,18 @@ export async function create(
   try {
     const response = await service.operation("CreateWebhookEndpoint", { input: { url, ...input } }, options);
     const id = valueAt(response.data, "createWebhookEndpoint", "endpoint", "id");
-    if (typeof id === "string") Object.assign(endpoint, { id, isCertain: true });
-    else if (response.body === "graphql") service.created.delete(endpoint);
+    if (typeof id === "string") {
+      Object.assign(endpoint, { id, isCertain: true });
+      service.createdIds.add(id);
+    } else if (response.body === "graphql") service.created.delete(endpoint);
     return response;
   } catch (error) {
     const isUnsent =
-      error instanceof SendError ? error.isUnsent || error.kind === "no-token" : isMissing(error);
+      error instanceof SendError ? error.isUnsent || error.kind === "no-token" : error instanceof Missing;
     if (isUnsent) service.created.delete(endpoint);
     throw error;
   }
 }
-
-/** Whether a run has not what it takes; the response to a repeated creation is another reason. */
-const isMissing = (error: unknown) => error instanceof Untestable && error.message.startsWith("needs");
 
 /** An endpoint for one rule, with its secret. @throws Untestable when it cannot be created */
 export async function createdBy(service: Service, input: Input = quiet) {
@@ -80,11 +79,9 @@ export async function remove(service: Service, endpointId: string): Promise<Serv
 }
 
 /** Removes, once, what a rule has created and is known by its id. What fails is left for the end of the run. */
-export async function removeKnown(service: Service): Promise<number> {
-  const before = service.created.size;
+export async function removeKnown(service: Service): Promise<void> {
   for (const { id, isAsked } of [...service.created])
     if (id !== null && !isAsked) await remove(service, id).catch(ofRepetition);
-  return before - service.created.size;
 }
 
 /** A repeated deletion shows nothing: the next list does. */
@@ -93,49 +90,55 @@ function ofRepetition(error: unknown): void {
 }
 
 /** Removes what is left, at the end of a run, also of one that was stopped. */
-export async function removeLeft(service: Service, removedBefore: number): Promise<Removal> {
-  const { clock, created, access } = service;
+export async function removeLeft(service: Service): Promise<Removal> {
   const deadline = new AbortController();
-  const cancel = clock.schedule(removalMsMax, () => deadline.abort());
-  const endsTicks = clock.monotonic() + removalMsMax;
-  const atStart = created.size;
-  let problem: string | null = null;
+  const cancel = service.clock.schedule(removalMsMax, () => deadline.abort());
   service.sender.clean(deadline.signal);
-  while (created.size > 0) {
-    const error = await removeOnce(service).catch((error: unknown) => error);
-    if (error !== undefined && !(error instanceof SendError)) throw error;
-    problem = error?.message ?? "the service did not delete them";
-    const isPassing = error !== undefined && ["network", "timeout", "unavailable"].includes(error.kind);
-    if (!isPassing || deadline.signal.aborted || clock.monotonic() >= endsTicks) break;
-    await service.sender.wait(
-      pauseMs,
-      `for the service, which has ${created.size} webhook endpoints of the run`,
-    );
+  try {
+    return removalOf(service, await untilRemoved(service, deadline.signal));
+  } finally {
+    cancel();
   }
-  cancel();
-  const left = leftOf(service);
-  const removed = removedBefore + atStart - left.length;
+}
+
+/** @returns why something is left */
+async function untilRemoved(service: Service, signal: AbortSignal): Promise<string> {
+  const { created } = service;
+  for (;;) {
+    const error = await removeOnce(service).catch(expected);
+    const isPassing = error && ["network", "timeout", "unavailable"].includes(error.kind);
+    if (created.size === 0 || !isPassing || signal.aborted)
+      return error?.message ?? "the service did not delete them";
+    const reason = `for the service, which has ${endpointsText(created.size)} of the run`;
+    await service.sender.wait(pauseMs, reason);
+  }
+}
+
+/** What is left at this moment. */
+export function removalOf({ created, createdIds, access }: Service, problem: string | null = null): Removal {
+  const left = [...created].map(({ url, id, isCertain }) => ({ url, id, isCertain }));
+  const ids = new Set(left.map(({ id }) => id));
   return {
-    removed,
+    removed: [...createdIds].filter((id) => !ids.has(id)).length,
     left,
     problem: left.length === 0 ? null : problem,
-    commands: left.map((each) => removeCommand(each, access.baseUrl)),
+    commands: left.map(({ url }) => `workspace-tasks endpoints delete '${url}' --base-url ${access.baseUrl}`),
   };
 }
 
-const removeCommand = ({ url }: CreatedEndpoint, baseUrl: string) =>
-  `workspace-tasks endpoints delete '${url}' --base-url ${baseUrl}`;
-
 /** What is known is removed, then what the service lists; another list says what is left. */
 async function removeOnce(service: Service): Promise<undefined> {
-  const { created } = service;
+  const { created, createdIds } = service;
   for (let pass = 0; pass < 2 && created.size > 0; pass += 1) {
     const known = await removeKnown(service).catch(expected);
     if (created.size === 0) return;
     const listed = await listOwn(service).catch(expected);
     if (listed instanceof SendError) throw known instanceof SendError ? known : listed;
     created.clear();
-    for (const endpoint of listed) created.add(endpoint);
+    for (const endpoint of listed) {
+      created.add(endpoint);
+      createdIds.add(String(endpoint.id));
+    }
   }
 }
 
@@ -159,9 +162,11 @@ async function listOwn(service: Service): Promise<readonly CreatedEndpoint[]> {
     const list = valueAt(data, "me", "workspace", "webhookEndpoints");
     const items = valueAt(list, "data");
     if (!Array.isArray(items)) throw new SendError("rejected", "the endpoints could not be listed");
-    for (const { id, url } of items.filter(isPlainObject))
-      if (typeof url === "string" && typeof id === "string" && url.includes(service.mark))
-        found.push({ url, id, isCertain: true });
+    for (const { id, url: shown } of items.filter(isPlainObject)) {
+      const known = [...service.created].find((each) => each.id === id);
+      const url = known?.url ?? service.ownUrl(shown);
+      if (typeof id === "string" && url !== undefined) found.push({ url, id, isCertain: true });
+    }
     iterator = valueAt(list, "iterator");
     if (typeof iterator !== "string" || valueAt(list, "done") === true) return found;
   }
@@ -185,13 +190,3 @@ export function removalText({ removed, left, problem, commands }: Removal): stri
     ...commands.map((command) => `  ${command}`),
   ].join("\n");
 }
-
-const leftOf = ({ created }: Service): Removal["left"] =>
-  [...created].map(({ url, id, isCertain }) => ({ url, id, isCertain }));
-
-/** What is left at this moment, for a process that is ended. */
-export const leftNow = (service: Service): Removal => {
-  const left = leftOf(service);
-  const commands = left.map((each) => removeCommand(each, service.access.baseUrl));
-  return { removed: 0, left, problem: null, commands };
-};

@@ -42,6 +42,9 @@ export interface Stats {
 /** Why a service does not show a fact. */
 export class Untestable extends Error {}
 
+/** What a run has not got, such as a key or `--writes`. */
+export class Missing extends Untestable {}
+
 /** Why a request has no response. */
 export class SendError extends Error {
   readonly kind:

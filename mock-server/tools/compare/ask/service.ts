@@ -7,6 +7,7 @@ import type { VirtualClock } from "@workspace-tasks/mock-server";
 import { operationDocuments, type Router } from "@workspace-tasks/mock-server/parts";
 import type { Captured } from "./deliveries.ts";
 import {
+  Missing,
   mayChangeSomething,
   type Received,
   SendError,
@@ -139,16 +140,18 @@ export class Service {
   readonly clock: Clock | VirtualClock;
   readonly captured: Captured | undefined;
   readonly sender: Sender;
-  /** Every response of the run. */
+  /** Every response of the run, without its text. */
   readonly responses: ServiceResponse[] = [];
   /** What was sent since it was emptied, without keys and ids. */
   sent: string[] = [];
   /** What the run has created, and is not known to be removed. */
   readonly created = new Set<CreatedEndpoint>();
+  /** The ids of all that it has created. */
+  readonly createdIds = new Set<string>();
   readonly #options: ServiceOptions;
   readonly #memory = new Map<string, Promise<unknown>>();
   readonly #tokens = new Map<KeyName, Tokens>();
-  #urls = 0;
+  readonly #urls = new Map<string, string>();
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -212,7 +215,7 @@ export class Service {
   /** @throws Untestable without the key */
   key(name: KeyName | "wrong"): string {
     const key = name === "wrong" ? wrongKey : this.access.keys[name];
-    if (key === undefined) throw new Untestable(`needs ${keyVariables[name as KeyName]}`);
+    if (key === undefined) throw new Missing(`needs ${keyVariables[name as KeyName]}`);
     return key;
   }
 
@@ -222,13 +225,15 @@ export class Service {
 
   /** A URL that no receiver can have, another one each time. Default origin: one with `.invalid`, which never resolves. */
   url(name: string, origin = "https://receiver.invalid"): string {
-    this.#urls += 1;
-    return `${origin}${this.mark}${name}-${this.#urls}`;
+    const url = `${origin}/workspace-tasks-compare/${this.#options.runId}/${name}-${this.#urls.size}`;
+    this.#urls.set(new URL(url).href, url);
+    return url;
   }
 
-  /** Path of the URLs of the run, by which what it has created is found. */
-  get mark(): string {
-    return `/workspace-tasks-compare/${this.#options.runId}/`;
+  /** The URL of the run that a service shows, perhaps in another form; what the run has created is found by it. */
+  ownUrl(shown: unknown): string | undefined {
+    const text = String(shown);
+    return URL.canParse(text) ? this.#urls.get(new URL(text).href) : undefined;
   }
 
   /** The access token. @throws SendError when the service issues none */
@@ -302,8 +307,8 @@ export class Service {
     const { baseUrl, gatewayUrl } = this.access;
     const { method, path, contentType, body = null, router = "base", headers } = request;
     const origin = router === "base" ? baseUrl : gatewayUrl;
-    if (origin === null) throw new Untestable("needs --gateway-url");
-    if (!this.#options.writes && mayChangeSomething(request)) throw new Untestable("needs --writes");
+    if (origin === null) throw new Missing("needs --gateway-url");
+    if (!this.#options.writes && mayChangeSomething(request)) throw new Missing("needs --writes");
     const init = {
       method,
       body,
@@ -319,7 +324,7 @@ export class Service {
     const { received, attempt } = await this.sender.send(`${origin}${path}`, init, changes);
     const receivedTicks = this.clock.monotonic();
     const response: ServiceResponse = { ...this.#read(received), document, router, sentTicks, receivedTicks };
-    this.responses.push(response);
+    this.responses.push({ ...response, text: "", json: undefined });
     return { response, isRepeated: attempt > 1 };
   }
 

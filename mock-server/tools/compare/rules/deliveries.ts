@@ -10,7 +10,7 @@ import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts"
 import { defaultSettings } from "@workspace-tasks/mock-server/parts";
 import { type Delivery, readDeliveries } from "../ask/deliveries.ts";
 import { distinct, type Fact, hasEach, type Options, type Rule, rule, sameOf, wordOf } from "../ask/rule.ts";
-import { Untestable } from "../ask/send.ts";
+import { Missing, Untestable } from "../ask/send.ts";
 import { summarizeSchema } from "../ask/summarize-schema.ts";
 
 const deliveryRule = (
@@ -23,7 +23,7 @@ const deliveryRule = (
     title,
     expected,
     ({ captured }) => {
-      if (!captured) throw new Untestable("needs --deliveries");
+      if (!captured) throw new Missing("needs --deliveries");
       if (captured.deliveries.length === 0)
         throw new Untestable("no delivery arrived: start a task in the web app");
       return read(readDeliveries(captured));

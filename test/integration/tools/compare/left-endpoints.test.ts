@@ -121,6 +121,25 @@ describe("a service that is gone", () => {
     expect(minutes).toBeLessThan(5);
   });
 
+  it("for the responses to creations, and shows URLs in another form: what was created is found and removed", async () => {
+    await using service = await startComparedService();
+    const report = await compare(service, {
+      ...writing,
+      around: (send) => async (url, init) => {
+        const response = await send(url, init);
+        if (String(init.body).includes("createWebhookEndpoint(")) throw failure("ECONNRESET");
+        const text = await response.text();
+        const { status, headers } = response;
+        return new Response(text.replaceAll("https://receiver.invalid", "HTTPS://Receiver.invalid:443"), {
+          status,
+          headers,
+        });
+      },
+    });
+    expect([report.removal?.left, differencesIn(report), await ownOf(service)]).toEqual([[], [], []]);
+    expect(report.removal?.removed).toBeGreaterThan(2);
+  });
+
   it("for the responses to deletions: each endpoint is deleted once by its rule, and once more at the end if it is listed", async () => {
     await using service = await startComparedService();
     let deletions = 0;
@@ -155,6 +174,9 @@ describe("a service that is gone", () => {
 
   it("endpoints that the service keeps are named in the report, and the exit code is 2", async () => {
     await using service = await startComparedService();
+    // No URL of the run, though it has its mark: a command is never made of the text of others.
+    const hostile = "https://receiver.invalid/workspace-tasks-compare/test/a';reboot'";
+    const { id } = await service.mock.control.createEndpoint({ url: hostile, eventTypes: ["task.failed"] });
     const report = await compare(service, {
       ...writing,
       around: (send) => async (address, init) =>
@@ -162,6 +184,8 @@ describe("a service that is gone", () => {
           ? Response.json({ data: null, errors: [{ message: "Conflict" }] })
           : send(address, init),
     });
+    expect(renderTextReport(report)).not.toContain("reboot");
+    await service.mock.control.deleteEndpoint(id);
     expect(await expectNamed(service, report)).toBeGreaterThan(10);
     expect(report.removal).toMatchObject({ removed: 0, problem: "the service did not delete them" });
   });
