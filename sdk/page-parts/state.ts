@@ -108,12 +108,11 @@ export const polled = ["poll"];
  */
 export function startPolling(everyMs: number): void {
   isPolling = true;
-  const poll = () => change(addActivities(state, [{ type: "poll", sequence: 0, at: "" }]));
   let timer = 0;
   const open = () => {
     change(setConnection(state, "connecting"));
-    poll();
-    timer = window.setInterval(poll, everyMs);
+    pollNow();
+    timer = window.setInterval(pollNow, everyMs);
   };
   followVisibility(open, () => {
     clearInterval(timer);
@@ -122,6 +121,9 @@ export function startPolling(everyMs: number): void {
 }
 
 let isPolling = false;
+
+/** After an action: its effect is read at once. */
+export const pollNow = () => change(addActivities(state, [{ type: "poll", sequence: 0, at: "" }]));
 
 /** Reads start at least this far apart; a slow one delays the next, so that half of the time stays free. */
 const pauseMsMin = 200;

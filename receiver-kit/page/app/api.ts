@@ -1,4 +1,5 @@
 import type { Filter } from "@workspace-tasks/page-parts/address.ts";
+import { pollNow } from "@workspace-tasks/page-parts/state.ts";
 import type {
   Action,
   ActionResult,
@@ -32,7 +33,7 @@ export const api = {
       method: "POST",
       headers: { "content-type": "application/json", "x-page-token": token },
       body: JSON.stringify(action),
-    }),
+    }).finally(pollNow),
 };
 
 const get = <Answer>(path: string, query: Filter = {}) =>

@@ -25,6 +25,9 @@ export const labelsStay = (pause = 1) => `
     schedule.call(window, run, [2_500, 4_000, 6_000].includes(delayMs) ? 600_000 : delayMs * ${pause}, ...values);
 `;
 
+/** What serves a page: the mock, or a receiver. */
+export type PageServer = Pick<MockServer, "baseUrl" | "inspectorUrl">;
+
 /**
  * The inspector page in a browser context of its own. Closing it throws after an error on the console, an exception,
  * or a request to another server than the mock.
@@ -33,9 +36,9 @@ export class InspectorPage implements AsyncDisposable {
   /** Errors; a test that provokes some removes them. */
   readonly complaints: string[] = [];
   readonly page: Page;
-  readonly #mock: MockServer;
+  readonly #mock: PageServer;
 
-  private constructor(page: Page, mock: MockServer) {
+  private constructor(page: Page, mock: PageServer) {
     this.page = page;
     this.#mock = mock;
     page.on("pageerror", (error) => this.complaints.push(`exception: ${error.message}`));
@@ -49,7 +52,7 @@ export class InspectorPage implements AsyncDisposable {
     });
   }
 
-  static async open(mock: MockServer, options: PageOptions = {}): Promise<InspectorPage> {
+  static async open(mock: PageServer, options: PageOptions = {}): Promise<InspectorPage> {
     const { width, height, colorScheme = "light", hash = "", hasOwnPauses } = { ...widescreen, ...options };
     const viewport = { width, height };
     const browser = await sharedChromium();
