@@ -122,8 +122,16 @@ export function startPolling(everyMs: number): void {
 
 let isPolling = false;
 
-/** After an action: its effect is read at once. */
-export const pollNow = () => change(addActivities(state, [{ type: "poll", sequence: 0, at: "" }]));
+const pollNow = () => change(addActivities(state, [{ type: "poll.due", sequence: 0, at: "" }]));
+
+/** What follows from an action comes a moment after it. */
+const effectMs = 1_000;
+
+/** After an action: what it changed is read at once, and again after a moment. */
+export function pollAfterAction(): void {
+  pollNow();
+  setTimeout(pollNow, effectMs);
+}
 
 /** Reads start at least this far apart; a slow one delays the next, so that half of the time stays free. */
 const pauseMsMin = 200;

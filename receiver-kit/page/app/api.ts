@@ -1,5 +1,5 @@
 import type { Filter } from "@workspace-tasks/page-parts/address.ts";
-import { pollNow } from "@workspace-tasks/page-parts/state.ts";
+import { pollAfterAction } from "@workspace-tasks/page-parts/state.ts";
 import type {
   Action,
   ActionResult,
@@ -23,18 +23,26 @@ export const api = {
     token = overview.token;
     return overview;
   },
-  events: (query: Filter) => get<Page<EventSummary>>("events", query),
+  /** At most 200 at once. `failing` is a state of the page alone: waiting, and the last attempt failed. */
+  async events(query: Filter) {
+    const page = await get<Page<EventSummary>>("events", { limit: "200", ...stored(query) });
+    if (query["state"] !== "failing") return page;
+    return { ...page, data: page.data.filter(({ lastError }) => lastError !== null) };
+  },
   errors: () => get<ErrorList>("errors"),
   task: (task: string) => get<TaskEvents>("task", { task }),
   event: (source: string, id: string) => get<EventDetail>("event", { source, id }),
-  count: (action: ActionName, filter: Filter) => get<Preview>("count", { ...filter, action }),
+  count: (action: ActionName, filter: Filter) => get<Preview>("count", { ...stored(filter), action }),
   act: (name: ActionName, action: Action) =>
     call<ActionResult>(name, {
       method: "POST",
       headers: { "content-type": "application/json", "x-page-token": token },
       body: JSON.stringify(action),
-    }).finally(pollNow),
+    }).finally(pollAfterAction),
 };
+
+const stored = (filter: Filter): Filter =>
+  filter["state"] === "failing" ? { ...filter, state: "pending" } : filter;
 
 const get = <Answer>(path: string, query: Filter = {}) =>
   call<Answer>(`${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`);

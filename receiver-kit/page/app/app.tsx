@@ -34,7 +34,12 @@ export function App() {
       server="inbox"
       nowMs={useAdvancing(overview?.now, true)}
       search={{ placeholder: "Id, task, client or error …  /", find }}
-      clock={<Clock>{overview?.readOnly && <span class="badge tone-calm">read only</span>}</Clock>}
+      clock={
+        <Clock>
+          {overview?.actor && <span class="muted">{overview.actor}</span>}
+          {overview?.readOnly && <span class="badge tone-calm">read only</span>}
+        </Clock>
+      }
       help={{ keys: [["r", "replay the selected event"]], statusesOf: "events", statuses: states }}
     />
   );

@@ -32,7 +32,7 @@ const columnsOf = (rows: readonly ErrorGroup[], nowMs: number): readonly Column<
     class: "muted",
   }),
   column("tasks", ["56px", "56px", null], ({ tasks }) => tasks.length, { class: "muted" }),
-  column("failing", ["62px", "62px", null], ({ count, dead }) => count - dead || ""),
+  column("other", ["62px", "62px", null], ({ count, dead }) => count - dead || ""),
   column(
     "dead",
     ["56px", "56px", "44px"],
@@ -97,7 +97,7 @@ function Group({ group, readOnly }: { readonly group: ErrorGroup; readonly readO
       <Notice tone="bad">{message}</Notice>
       <Facts
         values={{
-          events: `${dead} dead or quarantined, ${count - dead} failing`,
+          events: `${dead} dead, ${count - dead} failing or quarantined`,
           since: <Ago at={group.firstAt} />,
           last: <Ago at={group.lastAt} />,
           tenants: sources.map(tenantOf).join(", "),

@@ -45,9 +45,7 @@ const columnsOf = (rows: readonly EventSummary[], nowMs: number): readonly Colum
 const stateOptions = [
   { value: "pending,running", text: "waiting or running" },
   { value: "dead,quarantined", text: "dead or quarantined" },
-  ...Object.entries(states)
-    .filter(([value]) => value !== "failing")
-    .map(([value, { label }]) => ({ value, text: label ?? value })),
+  ...Object.entries(states).map(([value, { label }]) => ({ value, text: label ?? value })),
 ];
 
 /** What an address names is a choice, too. */
@@ -59,8 +57,8 @@ const eventNames = ["task.*", "subtask.*", "task.completed", "task.failed", "tas
 export function EventsView({ id, filter, overview }: ViewProps<Overview>) {
   const nowMs = useNowMs();
   const { sort, ...query } = filter;
-  const list = usePages(`events ${JSON.stringify(query)}`, polled, ({ limit, iterator = "" }) =>
-    api.events({ ...query, limit: `${limit}`, iterator }),
+  const list = usePages(`events ${JSON.stringify(query)}`, polled, ({ iterator = "" }) =>
+    api.events({ ...query, iterator }),
   );
   const sources = overview?.sources.map(({ source }) => source) ?? [];
   return (

@@ -17,6 +17,7 @@ const tones = {
   stale: "calm",
   pending: "wait",
   running: "run",
+  failing: "bad",
   quarantined: "bad",
   dead: "bad",
 } as const;
@@ -24,9 +25,9 @@ const tones = {
 export function OverviewView({ overview }: ViewProps<Overview>) {
   const nowMs = useNowMs();
   const errors = useResource("errors", polled, api.errors) ?? undefined;
-  const waiting = useResource("waiting", polled, () => api.events({ state: "pending", limit: "500" }));
+  const waiting = useResource("failing", polled, () => api.events({ state: "failing" }));
   if (!overview) return <Absent />;
-  const failing = (waiting?.data ?? []).filter(({ lastError }) => lastError !== null);
+  const failing = waiting?.data ?? [];
   return (
     <>
       <div class="title-bar">
@@ -126,7 +127,7 @@ function findingsOf(
   const all = [
     rows.dead > 0 && events(`${counted(rows.dead)} dead`, "dead"),
     rows.quarantined > 0 && events(`${counted(rows.quarantined)} quarantined`, "quarantined"),
-    failing > 0 && events(`${failing} failing`, "pending"),
+    failing > 0 && events(`${failing} failing`, "failing"),
     (oldestPendingMs ?? 0) > lateMs &&
       events(`due for ${formatDuration(oldestPendingMs ?? 0)}: no process takes them`, "pending"),
     gone > 0 && here(`${plural(gone, "process", "processes")} gone`),
@@ -195,7 +196,7 @@ function Sources({ sources }: Pick<Overview, "sources">) {
           </div>
           <meter aria-label={`events of ${tenantOf(source)}`} value={newest} max={most} />
           <p class={dead + failing > 0 ? "toned tone-bad" : "muted"}>
-            {waiting} waiting, {failing} failing, {dead} dead or quarantined
+            {waiting} waiting, {dead} dead, {failing} failing or quarantined
           </p>
         </li>
       ))}

@@ -42,9 +42,9 @@ const columnsOf = (rows: readonly AffectedTask[], nowMs: number): readonly Colum
 export function TasksView({ id, filter }: ViewProps<Overview>) {
   const nowMs = useNowMs();
   const read = useResource("unhandled", polled, async () => {
-    const pages = ["dead,quarantined", "pending"].map((state) => api.events({ state, limit: "500" }));
+    const pages = ["dead,quarantined", "failing"].map((state) => api.events({ state }));
     const events = (await Promise.all(pages)).flatMap(({ data }) => data);
-    return events.filter(({ lastError }) => lastError !== null).sort((a, b) => b.seq - a.seq);
+    return events.sort((a, b) => b.seq - a.seq);
   });
   const rows = affectedTasks(read ?? []);
   return (

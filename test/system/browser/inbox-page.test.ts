@@ -16,13 +16,12 @@ import { InspectorPage, phone } from "./support/inspector-page.ts";
 import {
   createTroubledInbox,
   failedEvent,
-  type PageSettings,
   type TroubledInbox,
   taskOf,
   taxServiceAway,
   withoutAmount,
 } from "./support/troubled-inbox.ts";
-import { violations } from "./support/violations.ts";
+import { overflowPixels, twoFrames, violations } from "./support/violations.ts";
 
 let folder = "";
 let shared: TroubledInbox;
@@ -53,19 +52,19 @@ describe.each(hasPostgres ? ["SQLite", "PostgreSQL"] : ["SQLite"])("the page of 
     for (const text of ["5 dead", "1 quarantined", "4 failing"]) await attention.getByText(text).waitFor();
     await opened
       .panel("Tried next")
-      .getByText(/^attempt 2 in 1\d min/)
+      .getByText(/^attempt 2 in \d+ min/)
       .first()
       .waitFor();
     await opened.panel("Processes with events").getByText("worker-that-ended").waitFor();
     await opened
       .panel("Tenants, of the newest events")
-      .getByText(/^\d+ waiting, 3 failing, 5 dead/)
+      .getByText(/^\d+ waiting, 5 dead, 3 failing/)
       .waitFor();
     await opened.panel("Found by reconciling").getByText("task.completed").waitFor();
 
     await page.getByRole("link", { name: /^Errors/ }).click();
-    await rows.filter({ hasText: withoutAmount }).waitFor();
-    await rows.filter({ hasText: taxServiceAway }).filter({ hasText: "task.failed" }).click();
+    await rows.filter({ hasText: withoutAmount.slice(0, 30) }).waitFor();
+    await rows.filter({ hasText: "the tax service" }).filter({ hasText: "task.failed" }).click();
     await detail.getByText("5 tasks affected").waitFor();
     await detail.getByRole("link", { name: taskOf(301) }).click();
     await detail.getByText("1 event of a task").waitFor();
@@ -119,10 +118,9 @@ it("no view of the inbox page has an accessibility violation or scrolls sideways
     expect(await violations(page), view).toEqual([]);
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: "dark" });
+    await twoFrames(page);
     expect(await violations(page), `${view} on a phone`).toEqual([]);
-    const tooWide = `Math.max(...[document.scrollingElement, ...document.querySelectorAll(
-      ".bar, .view, .detail, .rows, .panel, dialog")].map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`;
-    expect(await page.evaluate(tooWide), view).toBe(0);
+    expect(await overflowPixels(page), view).toBe(0);
     if (view === "question") await opened.button("Cancel").click();
   }
 });
@@ -192,8 +190,9 @@ it("the first view of the inbox page is at most 40 KB", async () => {
 });
 
 it("a page of an inbox that may only be read has no actions", async () => {
-  const settings: PageSettings = { readOnly: true };
-  await using fixture = await createTroubledInbox(sqliteInbox(join(folder, "read-only.db")), settings);
+  await using fixture = await createTroubledInbox(sqliteInbox(join(folder, "read-only.db")), {
+    readOnly: true,
+  });
   await using opened = await open(fixture, "#/events?state=dead");
   await opened.rows.first().click();
   await opened.detail.getByText(taxServiceAway).waitFor();

@@ -8,7 +8,7 @@ import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, shareInspector, widescreen } from "./support/inspector-page.ts";
-import { violations } from "./support/violations.ts";
+import { overflowPixels, twoFrames, violations } from "./support/violations.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
 const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
@@ -59,16 +59,6 @@ async function show(view: string): Promise<InspectorPage> {
 
 /** That the name of each control begins as it is labelled is no rule by default. */
 const rules = { "label-content-name-mismatch": { enabled: true } };
-
-/** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
-const overflowPixels = (page: Page) =>
-  page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
-    ".bar, .view, .detail, .rows, .panel, dialog"
-  )].map((element) => element.scrollWidth - element.clientWidth))`) as Promise<number>;
-
-/** What the page does about its new size. */
-const twoFrames = (page: Page) =>
-  page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
 
 /** Whose result depends on the theme, the size or which of list and detail a phone shows. */
 const phoneRules = {

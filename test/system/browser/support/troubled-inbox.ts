@@ -8,13 +8,13 @@ import {
   silentLogger,
 } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { inboxPage } from "@workspace-tasks/receiver-kit/page";
 import express from "express";
 import { expect, vi } from "vitest";
 import { type InboxStore, storeOf } from "../../../../receiver-kit/inbox/inbox.ts";
 import { listen } from "../../../support/listen.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../../support/signed-delivery.ts";
-import { inboxPage } from "@workspace-tasks/receiver-kit/page";
 
 /** A receiver of three tenants over HTTP, of which one has trouble; what failed can be healed. */
 export interface TroubledInbox extends AsyncDisposable {
@@ -34,14 +34,10 @@ const hourMs = 3_600_000;
 const tenants = ["acme", "bolt", "cobalt"];
 export const taskOf = (n: number) => `019bc186-de00-7000-8000-${String(n).padStart(12, "0")}`;
 
-export interface PageSettings {
-  readonly readOnly?: boolean;
-}
-
 /** Serves its page at `/inbox`. */
 export async function createTroubledInbox(
   inbox: Inbox<unknown>,
-  settings: PageSettings = {},
+  settings: { readonly readOnly?: boolean } = {},
 ): Promise<TroubledInbox> {
   let isUp = false;
   const changed: ReconcilableTask[] = [];
@@ -56,6 +52,8 @@ export async function createTroubledInbox(
     inbox,
     logger: silentLogger,
     pollMs: 50,
+    // Reconciling begins soon.
+    random: () => 0.02,
     retry: { firstDelayMs: 0.2 * hourMs, attemptsMax: 5 },
     secrets: {
       byTenant: ({ path }) => {
@@ -73,7 +71,7 @@ export async function createTroubledInbox(
   });
   const app = express();
   app.post("/webhooks/:tenant", webhookMiddleware(receiver));
-  app.use("/inbox", inboxPage(receiver, settings));
+  app.use("/inbox", inboxPage(receiver, { authorize: () => "ada", showBodies: true, ...settings }));
   const server = await listen(createServer(app));
   let sent = 0;
   const send: TroubledInbox["send"] = async (tenant, event) => {
@@ -104,7 +102,6 @@ export async function createTroubledInbox(
       await server[Symbol.asyncDispose]();
     },
   };
-  await leaveLease(fixture);
   changed.push({
     id: taskOf(900),
     type: "TAX_PREP",
@@ -113,6 +110,7 @@ export async function createTroubledInbox(
     completedAt: at(-2),
     subTasks: [],
   });
+  await leaveLease(fixture);
   await makeTrouble(fixture);
   return fixture;
 }

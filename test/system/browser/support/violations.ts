@@ -14,3 +14,13 @@ export async function violations(page: Page | Frame, options: object = {}): Prom
   )) as { readonly violations: readonly Violation[] };
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 }
+
+/** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
+export const overflowPixels = (page: Page) =>
+  page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
+    ".bar, .view, .detail, .rows, .panel, dialog"
+  )].map((element) => element.scrollWidth - element.clientWidth))`) as Promise<number>;
+
+/** What the page does about its new size. */
+export const twoFrames = (page: Page) =>
+  page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
