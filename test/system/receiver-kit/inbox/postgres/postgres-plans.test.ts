@@ -16,6 +16,7 @@ const marks = {
   claim: "EXECUTE workspace_tasks_claim_",
   end: "EXECUTE workspace_tasks_end_all_",
   list: " AS listed",
+  step: " AS step",
 };
 
 let database: PostgresDatabase;
@@ -116,6 +117,11 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
         Object.entries(blocks).map(([kind, count]) => [kind, Math.round(count / batch)]),
       );
     },
+    /** Blocks that a search for 20 dead or quarantined rows reads. */
+    async searchUnhandled(): Promise<number> {
+      expect(await inbox.list({ states: ["dead", "quarantined"], limit: 20 })).toHaveLength(20);
+      return (blocks["list"] ?? 0) + (blocks["step"] ?? 0);
+    },
     async close() {
       await inbox.close();
       await pool.end();
@@ -147,6 +153,20 @@ describeWithPostgres("the PostgreSQL inbox", () => {
         expect(each[kind], `${kind}, ${name}`).toBeLessThanOrEqual(40);
       }
     }
+  }, 300_000);
+
+  it("reads dead rows and no others, also when none is in quarantine", async () => {
+    const schema = "no_quarantine";
+    const inbox = await createMeasured(schema, { waiting: 20, analyseEmpty: false });
+    await inbox.direct.query(`
+      DELETE FROM ${schema}.deliveries WHERE outcome = 'quarantined';
+      INSERT INTO ${schema}.deliveries (source, webhook_id, channel, signed_at, received_at, outcome)
+        SELECT 'default', 'ended_' || n, 'webhook', 5, 6, CASE WHEN n % 100 = 0 THEN 'dead' END
+        FROM generate_series(1, 50000) AS n;
+      ANALYZE`);
+    // 500 are dead; the table has some 800 blocks.
+    expect(await inbox.searchUnhandled()).toBeLessThan(500);
+    await inbox.close();
   }, 300_000);
 
   it("reads as few blocks of a key with 20,000 waiting rows as of others", async () => {
