@@ -27,20 +27,17 @@ export {
   type MockServerIssue,
   mockServerErrorCodes,
 } from "./errors.ts";
-export type { MockWorld } from "./mock-world.ts";
+export type { MockWorld, OverrideHandle } from "./mock-world.ts";
 export type { MockWorlds } from "./named-worlds.ts";
-export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
-export type { ConnectionCheck } from "./outbound/port.ts";
-export type { OverrideHandle } from "./override.ts";
+export type { ConnectionCheck, ReceiverFunction } from "./outbound.ts";
 export { createMockServer } from "./server.ts";
 export type { MockServerOptions } from "./server-options.ts";
 export type { SeedPlan } from "./settings/seed-plan.ts";
 export type { Settings, SettingsChanges } from "./settings/settings.ts";
 export type { Snapshot } from "./snapshot/snapshot-schema.ts";
 export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
-export type { JournalEntry } from "./state/journal-entry.ts";
 export type { OverrideError, OverrideOptions } from "./state/override.ts";
-export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
+export type { JournalEntry, StagePlan, TaskOutcome, TaskPlan } from "./state/records.ts";
 export {
   createVirtualClock,
   type RunUntilOptions,
@@ -48,4 +45,4 @@ export {
   type VirtualClockOptions,
 } from "./time/virtual-clock.ts";
 export type { OverriddenCall, OverrideFunction, OverrideResponse } from "./world/override-store.ts";
-export type { MockClock } from "./world/world-clock.ts";
+export type { MockClock } from "./world/world-holder.ts";

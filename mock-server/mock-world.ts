@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
+import { asyncDispose, dispose } from "@workspace-tasks/kernel/realm.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { checkOptions } from "./checks.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type {
   DeliveryFilter,
@@ -13,22 +15,27 @@ import { createExpectations } from "./control/expectations.ts";
 import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { WorldView } from "./control/worlds/world-routes.ts";
+import { MockServerError } from "./errors.ts";
+import { checkOverride } from "./graphql/checks.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
-import type { Transport } from "./outbound/port.ts";
-import { createOverride, type OverrideHandle } from "./override.ts";
-import { seedWorld } from "./rules/seeding/seed-world.ts";
+import type { Transport } from "./outbound.ts";
+import { seedWorld } from "./rules/seeding.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
-import { isoTime } from "./time/iso-time.ts";
+import { isoTime } from "./time/duration.ts";
 import { realClock } from "./time/real-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
-import type { Hashing } from "./world/hashing.ts";
-import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
+import { isOverrideResponse, type OverrideFunction, type OverrideResponse } from "./world/override-store.ts";
+import type { Hashing } from "./world/random.ts";
 import type { NumberedActivity } from "./world/world.ts";
-import { createWorldClock, type MockClock } from "./world/world-clock.ts";
-import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
+import {
+  createWorldClock,
+  createWorldHolder,
+  type MockClock,
+  type WorldHolder,
+} from "./world/world-holder.ts";
 
 /** A world of a mock: its URLs, keys, clock and control API. Nothing in it is shared with other worlds. */
 export interface MockWorld extends AsyncDisposable {
@@ -228,3 +235,52 @@ function urlsOf(origin: string, name: string | null) {
   const baseUrl = name === null ? origin : `${origin}/w/${name}`;
   return { baseUrl, gatewayUrl: `${baseUrl}/gateway`, inspectorUrl: `${baseUrl}/_mock/` };
 }
+
+export interface OverrideHandle extends Disposable {
+  readonly id: string;
+  /** Requests that it has responded to. */
+  readonly calls: number;
+  /** Removes the override. Idempotent. */
+  remove(): void;
+}
+
+const overrideOptions = s.strictOptions<OverrideOptions>()({
+  router: s.optional(s.oneOf("base", "gateway")),
+  keyId: s.optional(s.string),
+  workspaceId: s.optional(s.string),
+  variables: s.optional(s.object),
+  times: s.optional(s.positiveInteger),
+  invalid: s.optional(s.boolean),
+});
+
+const caller = "override";
+
+/** `mock.override` of a world. */
+const createOverride =
+  (worlds: WorldHolder) =>
+  (
+    operation: string,
+    respond: OverrideResponse | OverrideFunction,
+    options: OverrideOptions = {},
+  ): OverrideHandle => {
+    checkOptions(caller, options, overrideOptions);
+    if (typeof respond !== "function" && !isOverrideResponse(respond)) {
+      throw new MockServerError(
+        "CONFIGURATION_INVALID",
+        `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
+      );
+    }
+    const world = worlds.current;
+    checkOverride(world, operation, typeof respond === "function" ? {} : respond, options);
+    const { overrides } = world;
+    const override = overrides.add({ ...options, operation, respond });
+    const remove = () => void overrides.remove(override.id);
+    return {
+      id: override.id,
+      get calls() {
+        return override.calls;
+      },
+      remove,
+      [dispose]: remove,
+    };
+  };

@@ -2,14 +2,13 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { NewWorld } from "./control/worlds/world-routes.ts";
 import { MockServerError } from "./errors.ts";
+import { checkFaultPlan } from "./graphql/checks.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
-import { worldsMax } from "./settings/bounds.ts";
-import { withSettings } from "./settings/settings.ts";
+import { withSettings, worldsMax } from "./settings/settings.ts";
 import { restoreWorld, takeSnapshot } from "./snapshot/snapshot.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
 import { realClock } from "./time/real-clock.ts";

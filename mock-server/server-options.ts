@@ -2,9 +2,8 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import { tagOf } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { checkOptions, invalidOption } from "./checks/check-options.ts";
-import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
-import type { ConnectionCheck } from "./outbound/port.ts";
+import { checkOptions, invalidOption } from "./checks.ts";
+import type { ConnectionCheck, ReceiverFunction } from "./outbound.ts";
 import type { SettingsChanges } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 
@@ -82,7 +81,7 @@ const caller = "createMockServer";
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
   checkOptions(caller, options, mockOptions);
   if (options.faults) {
-    const { checkSchema } = await import("./checks/check-schema.ts");
+    const { checkSchema } = await import("./checks.ts");
     const { faultPlanSchema } = await import("./state/fault.ts");
     const [issue] = checkSchema(faultPlanSchema, options.faults).issues ?? [];
     if (issue) throw invalidOption(caller, ["faults", issue.path].filter(Boolean).join("."), issue.message);

@@ -1,11 +1,10 @@
 import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
-import { invalidOption } from "./checks/check-options.ts";
+import { invalidOption } from "./checks.ts";
 import { createMock, type MockServer, type Platform } from "./create-mock.ts";
 import { createHandler } from "./http/router.ts";
-import { nodeHashing } from "./node/hashing.ts";
 import { createHttpTransport } from "./node/http-transport.ts";
 import { listenHttp } from "./node/listener.ts";
-import { readPageFiles } from "./node/page-files.ts";
+import { nodeHashing, readPageFiles } from "./node/platform.ts";
 import type { MockServerOptions } from "./server-options.ts";
 
 /**

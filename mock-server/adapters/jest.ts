@@ -1,7 +1,7 @@
 // Nothing of vitest is imported here, and nothing of Jest: its `expect` is a global, or passed to `expect.extend`.
 
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { checkOptions } from "../checks/check-options.ts";
+import { checkOptions } from "../checks.ts";
 import type { NewWorld } from "../control/worlds/world-routes.ts";
 import type { MockServer } from "../create-mock.ts";
 import { MockServerError } from "../errors.ts";

@@ -1,6 +1,6 @@
 import { optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { HttpResponse, http, type RequestHandler } from "msw";
-import { checkOptions, urlOption } from "../checks/check-options.ts";
+import { checkOptions, urlOption } from "../checks.ts";
 import type { MockServer } from "../create-mock.ts";
 
 export interface MockHandlersOptions {

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { jsonOrUndefined, parseJsonText } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { isMockServerError } from "../errors.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
-import { reasonOf } from "./reason-of.ts";
 
-export interface SettingsSources {
+interface SettingsSources {
   /** Path of a JSON file. */
   readonly settings: string | undefined;
   /** `<name>=<value>`; each counts more than the file and than those before it. */
@@ -72,4 +73,10 @@ function parseValue(text: string): unknown {
   const list = /^-?\d+(,-?\d+)+$/.test(text) ? `[${text}]` : text;
   const value = jsonOrUndefined(list);
   return value === undefined ? text : value;
+}
+
+/** Why something failed: the system's code such as ENOENT, or the message. */
+export function reasonOf(error: unknown): string {
+  if (!isError(error)) return String(error);
+  return "code" in error && !isMockServerError(error) ? String(error.code) : error.message;
 }

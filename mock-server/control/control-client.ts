@@ -1,10 +1,10 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { checkOptions, urlOption } from "../checks/check-options.ts";
+import { checkOptions, urlOption } from "../checks.ts";
 import * as errors from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
+import { waitTimeoutMs } from "../time/duration.ts";
 import { realClock } from "../time/real-clock.ts";
-import { waitTimeoutMs } from "../time/wait-timeout.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { CallOptions } from "./contract/route.ts";
 import type { ControlApi } from "./control-api.ts";

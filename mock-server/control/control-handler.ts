@@ -1,8 +1,8 @@
 import { parseJson } from "@workspace-tasks/kernel/json.ts";
 import { MockServerError } from "../errors.ts";
 import { readBody } from "../read-body.ts";
+import * as snapshot from "../snapshot/snapshot.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import * as snapshot from "../snapshot/snapshot-text.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";

@@ -3,7 +3,7 @@
 // unique over a reset.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isoTime } from "../time/iso-time.ts";
+import { isoTime } from "../time/duration.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
 

@@ -4,20 +4,27 @@
 import { isNestedDeeper } from "@workspace-tasks/kernel/json.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
-import { faultEffects } from "../faults/fault-effects.ts";
-import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
-import { authorise, keyIdOf } from "../rules/identity/caller.ts";
-import { jsonDepthMax } from "../settings/bounds.ts";
-import type { Router } from "../state/router.ts";
+import { faultEffects, type PlainResponse, serveWithFaults, type WireResponse } from "../faults.ts";
+import { authorise, keyIdOf } from "../rules/identity.ts";
+import { journalTextCharsMax, jsonDepthMax } from "../settings/settings.ts";
+import type { Router } from "../state/fault.ts";
 import type { World } from "../world/world.ts";
-import { documentCaches } from "./documents/document-cache.ts";
-import { type FormattedError, formatError, reasonOf, withReplacement } from "./error-format.ts";
-import { recordRequest } from "./journal-request.ts";
+import { documentCaches } from "./documents.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
-import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
-import { readRequestParams } from "./request-params.ts";
+import { redactText, redactVariables } from "./redaction.ts";
+import {
+  type FormattedError,
+  formatError,
+  type GraphqlRequest,
+  type RequestContext,
+  readRequestParams,
+  reasonOf,
+  singleHeader,
+  withoutValue,
+  withReplacement,
+} from "./request.ts";
 import { runOverridden, takeOverrides } from "./run-overridden.ts";
-import { routerSchema } from "./schema/router-schema.ts";
+import { routerSchema } from "./schema.ts";
 
 /** Serves one request of a router; never rejects. */
 export async function handleGraphql(
@@ -176,3 +183,47 @@ function reject(
   context.rejection ??= message;
   return { status, headers: json, body: JSON.stringify({ errors: [error] }) };
 }
+
+/** Records the request and its response, without the secrets in them. */
+function recordRequest(context: RequestContext, response: WireResponse): void {
+  const { world, router, request, caller, params, prepared, operation } = context;
+  const { abort } = response;
+  const cut = abort?.kind === "cut" && abort.afterBytes === null;
+  const entry = world.journal.append({
+    atMs: world.clock.now(),
+    router,
+    operationName: redactCut(operation?.name, 200),
+    operations: operation?.fields ?? [],
+    query: prepared ? prepared.redacted.text : null,
+    variables:
+      prepared &&
+      params?.variables &&
+      typeof request.body === "string" &&
+      request.body.length <= journalTextCharsMax
+        ? redactVariables(params.variables, prepared.redacted.secretVariables)
+        : null,
+    caller: caller.kind,
+    keyId: keyIdOf(caller),
+    userId: caller.kind === "anonymous" ? null : caller.user.id,
+    workspaceId: caller.kind === "member" ? caller.workspace.id : null,
+    sourcePlatform: redactCut(singleHeader(request, "source-platform"), 200),
+    status: cut ? null : response.status,
+    errors: context.errors.map(({ message, path, extensions }) => ({
+      message: redactText(withoutValue(message).slice(0, 500)),
+      code: extensions.code,
+      path: redactCut(path?.join("."), 500),
+    })),
+    rejection: redactCut(context.rejection, 2_000),
+    faults: context.faults.map(({ kind }) => kind),
+    ...(context.overridden ? { overridden: context.overridden } : {}),
+    durationMs: world.clock.monotonic() - context.startedMs,
+  });
+  if (!cut) {
+    const { headers: responseHeaders, body: responseBody } = response;
+    world.roundTrips.keep(entry.sequence, { requestHeaders: request.headers, responseHeaders, responseBody });
+  }
+  world.emit({ type: "request.completed", request: entry });
+}
+
+const redactCut = (text: string | null | undefined, charsMax: number) =>
+  text == null ? null : redactText(text.slice(0, charsMax));

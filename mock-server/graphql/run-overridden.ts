@@ -5,13 +5,13 @@
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as graphql from "graphql";
-import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
+import { keyIdOf, requireToken } from "../rules/identity.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";
-import { DataError } from "./check-data.ts";
-import type { PreparedOperation } from "./documents/document-cache.ts";
-import type { RequestContext } from "./request-context.ts";
-import { plainSchema, routerSchema } from "./schema/router-schema.ts";
+import { DataError } from "./checks.ts";
+import type { PreparedOperation } from "./documents.ts";
+import type { RequestContext } from "./request.ts";
+import { plainSchema, routerSchema } from "./schema.ts";
 
 /** The overrides of the operation's top-level fields; `null` without any. */
 export function takeOverrides(

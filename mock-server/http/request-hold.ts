@@ -1,6 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import type { VirtualClock } from "../time/virtual-clock.ts";
-import type { Hold, HoldOptions } from "../time/work-in-flight.ts";
+import type { Hold, HoldOptions, VirtualClock } from "../time/virtual-clock.ts";
 
 /** A request in flight, for which virtual time waits. */
 export interface RequestHold extends Hold {

@@ -2,17 +2,20 @@
 // `handleGraphql` itself for the two GraphQL paths. Modules that a first GraphQL request does not need are loaded when
 // first used.
 
-import { toFetchResponse } from "../faults/fetch-response.ts";
-import type { WireResponse } from "../faults/serve-with-faults.ts";
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { toFetchResponse, type WireResponse } from "../faults.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
-import { decodeBody, type GraphqlRequest, singleHeader } from "../graphql/request-context.ts";
+import { decodeBody, type GraphqlRequest, type RequestBody, singleHeader } from "../graphql/request.ts";
 import { readBody } from "../read-body.ts";
-import type { Router } from "../state/router.ts";
-import { clocksFor, findWorld, type Located, locate } from "./find-world.ts";
+import { hasKey } from "../rules/identity.ts";
+import type { Router } from "../state/fault.ts";
+import type { VirtualClock } from "../time/virtual-clock.ts";
+import { worldOfToken } from "../world/tokens.ts";
 import { holdRequest, type RequestHold } from "./request-hold.ts";
 import type { Service } from "./service.ts";
 
-export const uploadPath = "/api/uploads";
+const uploadPath = "/api/uploads";
 
 /** The router of a path, if it is one of the two GraphQL paths. */
 export function routerAt(path: string): Router | null {
@@ -99,7 +102,7 @@ async function uploadResponse(
   request: Request,
   hold: RequestHold | null,
 ): Promise<Response> {
-  const { serveUpload } = await import("../tus/serve-upload.ts");
+  const { serveUpload } = await import("../upload-handler.ts");
   const service = findWorld(located, request.headers.get("authorization"), null) ?? located.service;
   hold?.moveTo(service.worlds.current.clock);
   return serveUpload(service.worlds.current, request, { path: `${located.prefix}${uploadPath}`, hold });
@@ -118,3 +121,66 @@ async function controlResponse(service: Service, path: string, request: Request)
   const { handleControl } = await import("../control/control-handler.ts");
   return handleControl(request, { path, controls: service.controls, stream: service.stream });
 }
+
+// A request is served by the world that its path names (`/w/{name}/…`). Without such a prefix its key decides: an
+// access token says which world issued it, and an API key in the body of an exchange belongs to the world that has it.
+// Everything else is served by the mock's own world.
+
+export interface Located {
+  readonly service: Service;
+  /** The path without the prefix. */
+  readonly path: string;
+  /** `/w/{name}`, or empty. */
+  readonly prefix: string;
+}
+
+/** `null` for the prefix of a world that does not exist. */
+export function locate(service: Service, pathname: string): Located | null {
+  if (!pathname.startsWith("/w/")) return { service, path: pathname, prefix: "" };
+  const end = pathname.indexOf("/", 3);
+  const prefix = end === -1 ? pathname : pathname.slice(0, end);
+  const found = service.find(prefix.slice(3));
+  return found && { service: found, path: end === -1 ? "/" : pathname.slice(end), prefix };
+}
+
+/** The world of a request, by its prefix, token or key; `null` for a key that several worlds have. */
+function findWorld(
+  { service, prefix }: Located,
+  authorization: string | null | undefined,
+  body: RequestBody | null,
+): Service | null {
+  if (prefix !== "") return service;
+  if (service.named.size === 0) return service;
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  const name = token === undefined ? null : getOrCreate(worldNames, token, worldOfToken);
+  if (name !== null) return service.named.get(name) ?? service;
+  const key = token === undefined && typeof body === "string" ? keyPattern.exec(body)?.[0] : undefined;
+  return key === undefined ? service : worldWithKey(service, key);
+}
+
+/** The clocks that wait for a request: of its world, or of each world that it may be for. */
+export function clocksFor(
+  main: Service,
+  pathname: string,
+  authorization: string | null | undefined,
+): readonly (Clock | VirtualClock)[] {
+  const located = locate(main, pathname);
+  // Control calls move time, or wait for it.
+  if (!located || located.path === "/_mock" || located.path.startsWith("/_mock/")) return [];
+  const { service, prefix } = located;
+  if (prefix !== "" || service.named.size === 0) return [service.worlds.current.clock];
+  if (authorization) return [(findWorld(located, authorization, null) ?? service).worlds.current.clock];
+  return [service, ...service.named.values()].map(({ worlds }) => worlds.current.clock);
+}
+
+/** Equal seeds yield equal keys, so several worlds may have it; the mock's own world is then meant. */
+function worldWithKey(service: Service, key: string): Service | null {
+  if (hasKey(service.worlds.current, key)) return service;
+  const found = [...service.named.values()].filter(({ worlds }) => hasKey(worlds.current, key));
+  return found.length > 1 ? null : (found[0] ?? service);
+}
+
+const keyPattern = /\bwt[kp]_[\w-]{43}/;
+
+// Tokens repeat with every request.
+const worldNames = createBoundedCache<string, string | null>(10_000);

@@ -6,11 +6,9 @@ import { rootCertificates } from "node:tls";
 import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
-import { failed, timedOut } from "../outbound/failure.ts";
-import type { Transport, TransportFailure } from "../outbound/port.ts";
-import { outboundLimits } from "../settings/bounds.ts";
-import { scheduleAwakeLimit } from "../time/awake-limit.ts";
-import { realClock } from "../time/real-clock.ts";
+import { failed, type Transport, type TransportFailure, timedOut } from "../outbound.ts";
+import { outboundLimits } from "../settings/settings.ts";
+import { realClock, scheduleAwakeLimit } from "../time/real-clock.ts";
 
 export interface HttpTransportOptions {
   /** Default: `outboundLimits`. */

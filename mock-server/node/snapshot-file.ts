@@ -6,8 +6,8 @@ import {
   writeOutputFile,
 } from "@workspace-tasks/kernel/output-file.ts";
 import { MockServerError } from "../errors.ts";
+import { parseSnapshot, snapshotBytesMax } from "../snapshot/snapshot.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { parseSnapshot, snapshotBytesMax } from "../snapshot/snapshot-text.ts";
 
 /** Reads a snapshot file; `null` without one. @throws MockServerError SNAPSHOT_INVALID for another file */
 export async function readSnapshotFile(path: string, bytesMax = snapshotBytesMax): Promise<Snapshot | null> {

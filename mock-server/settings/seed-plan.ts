@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Immutable } from "../state/immutable.ts";
+import type { Immutable } from "../state/fault.ts";
 import { connectionStatusSchema, jobStatusSchema, keyAccessSchema, roleSchema } from "../state/records.ts";
 
 // Records that tests refer to by name. A name is unique within its list.

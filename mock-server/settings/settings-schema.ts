@@ -4,9 +4,9 @@
 
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import * as z from "zod";
-import { checkSchema } from "../checks/check-schema.ts";
+import { checkSchema } from "../checks.ts";
 import type { MockServerIssue } from "../errors.ts";
-import { taskPlansSchema } from "../state/task-plan.ts";
+import { taskPlansSchema } from "../state/records.ts";
 import { seedPlanSchema } from "./seed-plan.ts";
 import type { SettingsChanges } from "./settings.ts";
 

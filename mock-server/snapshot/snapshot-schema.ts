@@ -1,9 +1,7 @@
 import * as z from "zod";
-import { type FaultPlan, type FiredFault, faultPlanSchema } from "../state/fault.ts";
-import type { Immutable } from "../state/immutable.ts";
-import { journalEntrySchema } from "../state/journal-entry.ts";
-import { atMs, type StateLists, stateSchema } from "../state/records.ts";
-import { timeMsMax, timeMsMin } from "../time/iso-time.ts";
+import { type FaultPlan, type FiredFault, faultPlanSchema, type Immutable } from "../state/fault.ts";
+import { atMs, journalEntrySchema, type StateLists, stateSchema } from "../state/records.ts";
+import { timeMsMax, timeMsMin } from "../time/duration.ts";
 
 export const snapshotVersion = 1;
 

@@ -4,14 +4,14 @@
 // schedules them from there.
 
 import { ByteBuffer, fromBase64, joinBytes, toBase64 } from "@workspace-tasks/kernel/bytes.ts";
-import { rescheduleDeliveries } from "../rules/deliveries/deliveries.ts";
-import { resumeImports } from "../rules/partner/imports.ts";
-import { recordProgress, resumeProgress } from "../rules/tasks/progression.ts";
+import { parseJson } from "@workspace-tasks/kernel/json.ts";
+import { MockServerError } from "../errors.ts";
+import { rescheduleDeliveries } from "../rules/deliveries.ts";
+import { resumeImports } from "../rules/partner.ts";
+import { recordProgress, resumeProgress } from "../rules/tasks.ts";
 import type { StateLists } from "../state/records.ts";
-import type { State } from "../state/state.ts";
-import type { World } from "../world/world.ts";
+import type { State, World } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
-import { keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
 /** Everything this world remembers. Values inside its records are shared with the world, which replaces but never changes them. */
@@ -80,3 +80,42 @@ function fromLists(state: State, { uploadContents, progress: _, ...lists }: Stat
     state.uploadContents.set(id, [block]);
   }
 }
+
+/** Bytes of the longest snapshot as JSON: a little less than the engine's longest string has characters. */
+export const snapshotBytesMax = 512_000_000;
+/** More than a snapshot has around JSON that the API accepts, and less than recursive functions can take. */
+export const snapshotDepthMax = 500;
+
+/** The snapshot as JSON. @throws MockServerError CONFLICT for one that is longer than any string */
+export function snapshotText(snapshot: Snapshot): string {
+  try {
+    return JSON.stringify(snapshot);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const message = "the snapshot is too long; reset the mock, or keep less in it";
+    throw new MockServerError("CONFLICT", message, { cause });
+  }
+}
+
+/** What a snapshot's JSON says, not validated. @throws MockServerError SNAPSHOT_INVALID for anything but JSON */
+export function parseSnapshot(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes, snapshotDepthMax);
+  } catch (cause) {
+    const reason = cause instanceof RangeError ? cause.message : "not complete JSON in UTF-8";
+    throw new MockServerError("SNAPSHOT_INVALID", `the snapshot is ${reason}`, { cause });
+  }
+}
+
+/** The key of most records is their id. */
+const otherKeys: { readonly [noun: string]: string } = {
+  progress: "taskId",
+  taskPlans: "taskType",
+  catalogAdditions: "name",
+};
+
+/** The name of the field by which records of a noun are found. */
+export const keyNameOf = (noun: string): string => otherKeys[noun] ?? "id";
+
+export const keyOf = (noun: string, record: object): string =>
+  (record as Readonly<Record<string, string>>)[keyNameOf(noun)] ?? "";

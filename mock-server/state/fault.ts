@@ -1,6 +1,21 @@
 import * as z from "zod";
-import type { Immutable } from "./immutable.ts";
-import { routerNames } from "./router.ts";
+
+/** The two GraphQL routers (A-21): `/graphql` and `/gateway/graphql`. */
+export const routerNames = z.enum(["base", "gateway"]);
+
+export type Router = z.infer<typeof routerNames>;
+
+/**
+ * The type with every field and array read-only, at any depth. Objects with an index signature, such as the
+ * payloads of `sdk/events`, stay as they are.
+ */
+export type Immutable<Value> = Value extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : Value extends object
+    ? string extends keyof Value
+      ? Value
+      : { readonly [Name in keyof Value]: Immutable<Value[Name]> }
+    : Value;
 
 const delayMs = z
   .number()

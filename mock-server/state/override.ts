@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { Immutable } from "./immutable.ts";
-import { routerNames } from "./router.ts";
+import { type Immutable, routerNames } from "./fault.ts";
 
 const error = z.strictObject({
   message: z.string(),

@@ -6,11 +6,52 @@
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
 import type { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import * as z from "zod";
-import { secretForm } from "../checks/secret-form.ts";
-import { isHttpUrl } from "../checks/service-url.ts";
+import { isHttpUrl, secretForm } from "../checks.ts";
+import { durationMsMax } from "../time/duration.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
-import { deliveryFaultSchema } from "./fault.ts";
-import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";
+import { deliveryFaultSchema, type Immutable, routerNames } from "./fault.ts";
+
+const endStatus = z.enum(["COMPLETED", "FAILED"]);
+
+export const stagePlanSchema = z.strictObject({
+  /** Free text, for example `tax-extraction`. */
+  type: z.string().min(1).describe("Free text, for example `tax-extraction`."),
+  durationMs: z.number().nonnegative().max(durationMsMax),
+  /** A failed stage fails the task; later stages do not start. Default: `COMPLETED`. */
+  status: endStatus.optional().describe("Default: `COMPLETED`."),
+  errorMessage: z.string().optional(),
+});
+
+export const taskOutcomeSchema = z.strictObject({
+  status: endStatus,
+  errorMessage: z.string().optional(),
+  customerError: customerError.sent.nullable().optional(),
+  taxPrepResult: taxPrepResult.sent.optional(),
+});
+
+export const taskPlanSchema = z.strictObject({
+  progression: z.enum(["immediate", "timed", "manual"]),
+  stages: z.array(stagePlanSchema),
+  /** How the task ends when no stage has failed. Default: `COMPLETED`. */
+  outcome: taskOutcomeSchema.optional(),
+});
+
+export const taskPlansSchema = z.record(z.string(), taskPlanSchema);
+
+/**
+ * How a task progresses by itself.
+ *
+ * `immediate` runs all stages and ends the task within the call that starts it, `timed` gives each stage
+ * its duration on the mock's clock, `manual` starts the task and leaves the rest to the control API.
+ */
+export type TaskPlan = Immutable<z.infer<typeof taskPlanSchema>>;
+
+export type StagePlan = Immutable<z.infer<typeof stagePlanSchema>>;
+
+export type TaskOutcome = Immutable<z.infer<typeof taskOutcomeSchema>>;
+
+/** Plans by task type; `*` is the plan of every type without one of its own. */
+export type TaskPlans = Readonly<Record<string, TaskPlan>>;
 
 const id = z.string().min(1);
 /** A time that a `Date` can have. */
@@ -340,3 +381,37 @@ export type DeliveryRecord = z.infer<typeof delivery>;
 
 /** A `ProgressRecord` in the timer queue: instead of the time of day, it has the instant when its stage ends. */
 export type Progress = Omit<Readonly<ProgressRecord>, "dueAtMs"> & TimerQueueEntry;
+
+export const journalEntrySchema = z.strictObject({
+  /** 1 for the first request of a world. */
+  sequence: z.int(),
+  atMs: z.number(),
+  router: routerNames,
+  operationName: z.string().nullable(),
+  operations: z.array(z.string()).describe("Top-level fields; empty when the document was not valid."),
+  /** The document, cut to `journalTextCharsMax`; `null` without one. */
+  query: z.string().nullable(),
+  /** `null` without variables, and when they were longer than `journalTextCharsMax`. */
+  variables: z.unknown().describe("Keys and tokens are redacted."),
+  caller: z.enum(["anonymous", "user", "member", "partner"]),
+  keyId: z.string().nullable(),
+  userId: z.string().nullable(),
+  workspaceId: z.string().nullable(),
+  /** The `source-platform` header. @see interface §4 */
+  sourcePlatform: z.string().nullable(),
+  status: z.int().nullable().describe("HTTP status; `null` when the connection was cut instead."),
+  errors: z.array(
+    z.strictObject({ message: z.string(), code: z.string().nullable(), path: z.string().nullable() }),
+  ),
+  rejection: z.string().nullable().describe("Why it was rejected, in more detail than the caller gets."),
+  /** Kinds of the faults injected into it. */
+  faults: z.array(z.string()),
+  overridden: z
+    .array(z.string())
+    .exactOptional()
+    .describe("Operations that an override responded to; absent without any."),
+  durationMs: z.number(),
+});
+
+/** One GraphQL request and its response. Secrets are redacted before they get here. */
+export type JournalEntry = Immutable<z.infer<typeof journalEntrySchema>>;

@@ -1,3 +1,4 @@
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { MockServerError } from "../errors.ts";
 
@@ -36,3 +37,22 @@ export function checkDurationMs(argument: string, duration: unknown): number {
   const message = `${argument}: expected ${durationForms}, got ${describeValue(duration)}`;
   throw new MockServerError("ARGUMENT_INVALID", message);
 }
+
+/** The times that RFC 3339 can express: its years have four digits. */
+export const timeMsMin = Date.parse("0001-01-01T00:00:00Z");
+export const timeMsMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** An RFC 3339 time in UTC with milliseconds. A time beyond the last one is shown as the last one. */
+export const isoTime = (timeMs: number): string => getOrCreate(texts, timeMs, format);
+
+const format = (timeMs: number) => new Date(Math.min(Math.max(timeMs, timeMsMin), timeMsMax)).toISOString();
+
+export const isoTimeOrNull = (timeMs: number | null): string | null =>
+  timeMs === null ? null : isoTime(timeMs);
+
+// Formatting times took a quarter of responding to a list of tasks, and a client that polls asks for the same
+// ones again. A full cache is about a megabyte.
+const texts = createBoundedCache<number, string>(10_000);
+
+/** Real time that a wait of the control API takes at most, unless its call says otherwise. */
+export const waitTimeoutMs = 10_000;

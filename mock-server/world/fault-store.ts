@@ -11,10 +11,9 @@ import type {
   FaultPlan,
   FiredFault,
   ProbabilisticFault,
+  Router,
 } from "../state/fault.ts";
-import type { Router } from "../state/router.ts";
-import type { Hashing } from "./hashing.ts";
-import type { RandomStreams } from "./random.ts";
+import type { Hashing, RandomStreams } from "./random.ts";
 
 /** Log entries kept; the oldest are dropped first. */
 const firedMax = 10_000;

@@ -2,9 +2,9 @@
 // restoring of a snapshot remove them.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import { jsonDifferences } from "../checks/differences.ts";
+import { jsonDifferences } from "../checks.ts";
+import type { Router } from "../state/fault.ts";
 import type { OverrideError, OverrideOptions } from "../state/override.ts";
-import type { Router } from "../state/router.ts";
 
 /** What an override responds with. */
 export interface OverrideResponse {

@@ -1,5 +1,4 @@
 import { fromHex } from "@workspace-tasks/kernel/bytes.ts";
-import type { Hashing } from "./hashing.ts";
 
 /** Named streams of one seed. Each purpose has its own stream, so that one more draw for a fault does not change ids. */
 export interface RandomStreams {
@@ -76,3 +75,11 @@ function uuidFromHash(hex: string): string {
 }
 
 const toHex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
+
+/** The hashes that ids, keys and tokens are made of. Of the platform: a browser's own are only asynchronous. */
+export interface Hashing {
+  /** SHA-256 of a text in UTF-8, in hexadecimal. */
+  sha256(text: string): string;
+  /** HMAC-SHA-256 of a text in UTF-8. */
+  hmacSha256(key: Uint8Array, text: string): Uint8Array;
+}

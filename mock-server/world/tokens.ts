@@ -7,7 +7,7 @@ import { fromBase64, fromHex, textOfUtf8, toBase64Url, utf8 } from "@workspace-t
 import { createBoundedCache } from "@workspace-tasks/kernel/cache.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { Hashing } from "./hashing.ts";
+import type { Hashing } from "./random.ts";
 
 export interface TokenClaims {
   /** Id of this token. */

@@ -1,10 +1,13 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { MockServerError } from "../errors.ts";
 import { allowManyListeners } from "../host-process.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { VirtualClock } from "../time/virtual-clock.ts";
+import { parseDurationMs } from "../time/duration.ts";
+import type { RunUntilOptions, VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
 
 /** What every new world is seeded with, and the only place that has these keys in plain text. */
@@ -17,7 +20,7 @@ export interface SeedData {
 }
 
 /** The fields of a snapshot that a world is created from. */
-export interface WorldOrigin {
+interface WorldOrigin {
   readonly seed: number;
   readonly nowMs: number;
   readonly seedWorkspaceId: string;
@@ -43,7 +46,7 @@ export interface WorldHolder {
   end(): void;
 }
 
-export interface WorldHolderOptions extends Omit<WorldOptions, "epoch"> {
+interface WorldHolderOptions extends Omit<WorldOptions, "epoch"> {
   /** Adds a first workspace with its keys to an empty world. */
   readonly seedWorld: (world: World) => SeedData;
 }
@@ -126,3 +129,58 @@ const isVirtual = (clock: WorldOptions["clock"]): clock is VirtualClock => "adva
 
 const closedError = (what: string) =>
   new MockServerError("MOCK_CLOSED", `${what} is closed; close it after the last use, or create another`);
+
+/** The mock's clock. A virtual one can be shared with a client and a receiver. */
+export interface MockClock extends Clock {
+  readonly mode: "real" | "virtual";
+  /**
+   * Moves virtual time by milliseconds or text such as `"3m"`, `"7d"`. Resolves with the number of timers that fired,
+   * once everything that became due has settled. Errors: `ARGUMENT_INVALID`, `CLOCK_IS_REAL`, `CLOCK_BLOCKED`.
+   */
+  advance(by: number | string): Promise<number>;
+  /**
+   * Moves virtual time from timer to timer until the promise settles, and returns it; on a real clock only returns it.
+   * Errors: `CLOCK_BLOCKED` when it has not settled after `limit` (default `"30d"`).
+   */
+  runUntil<Result>(promise: Promise<Result>, options?: RunUntilOptions): Promise<Result>;
+  /** Resolves when everything due now has settled; at once on a real clock. */
+  settle(): Promise<void>;
+}
+
+/** The clock of a mock as tests move it. Each move is an activity, after which the inspector reads the state again. */
+export function createWorldClock(worlds: WorldHolder, clock: Clock | VirtualClock): MockClock {
+  const virtual = "advance" in clock ? clock : null;
+  // The clock may be shared with others, and then moves on after the mock is closed.
+  const report = (byMs: number, fired: number | null) => {
+    if (!worlds.signal.aborted) worlds.current.emit({ type: "clock.advanced", byMs, fired });
+  };
+  return {
+    // With the methods of a virtual clock: another mock with this clock can advance it too.
+    ...clock,
+    mode: virtual ? "virtual" : "real",
+    async advance(by) {
+      if (!virtual) {
+        throw new MockServerError("CLOCK_IS_REAL", "a real clock cannot be advanced; use a virtual one");
+      }
+      const fired = await virtual.advance(by);
+      report(parseDurationMs(by) ?? 0, fired);
+      return fired;
+    },
+    async runUntil(promise, options) {
+      const startMs = clock.now();
+      const closed = deferred<never>();
+      const close = () => closed.reject(worlds.signal.reason);
+      worlds.signal.addEventListener("abort", close);
+      try {
+        const settled = Promise.race([promise, closed.promise]);
+        return await (virtual ? virtual.runUntil(settled, options) : settled);
+      } finally {
+        worlds.signal.removeEventListener("abort", close);
+        if (virtual && clock.now() !== startMs) report(clock.now() - startMs, null);
+      }
+    },
+    async settle() {
+      await virtual?.settle();
+    },
+  };
+}

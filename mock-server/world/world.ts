@@ -1,16 +1,20 @@
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { allowManyListeners, warn } from "../host-process.ts";
-import type { Transport } from "../outbound/port.ts";
+import type { Transport } from "../outbound.ts";
 import type { Settings } from "../settings/settings.ts";
-import { createState, type State } from "../state/state.ts";
+import type * as records from "../state/records.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createFaultStore, type FaultStore } from "./fault-store.ts";
-import type { Hashing } from "./hashing.ts";
 import { createOverrideStore, type OverrideStore } from "./override-store.ts";
-import { createRandomStreams, type RandomStreams } from "./random.ts";
+import { createRandomStreams, type Hashing, type RandomStreams } from "./random.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
-import { createRequestJournal, type RequestJournal } from "./request-journal.ts";
-import { createRoundTrips, type RoundTrips } from "./round-trips.ts";
+import {
+  createRequestJournal,
+  createRoundTrips,
+  type RequestJournal,
+  type RoundTrips,
+} from "./request-journal.ts";
 import { createTokenSigner, type TokenSigner } from "./tokens.ts";
 
 /**
@@ -60,7 +64,7 @@ export interface World {
 }
 
 /** Something that happened in the world, named `noun.verb`, for the event stream and the inspector. */
-export interface Activity {
+interface Activity {
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -177,3 +181,41 @@ function notify(listener: (activity: NumberedActivity) => unknown, activity: Num
     warn(error);
   }
 }
+
+/**
+ * Lazily created per-world cache of data derived from the state; collected with the world, so a reset needs
+ * no clean-up and a restore rebuilds it.
+ */
+export function worldCache<Value>(create: (world: World) => Value): (world: World) => Value {
+  const values = new WeakMap<World, Value>();
+  return (world) => getOrCreate(values, world, create);
+}
+
+/** The whole memory of the service: one map per noun, keyed by id, in order of creation. */
+export const createState = () =>
+  ({
+    users: new Map<string, records.UserRecord>(),
+    memberships: new Map<string, records.MembershipRecord>(),
+    workspaces: new Map<string, records.WorkspaceRecord>(),
+    apiKeys: new Map<string, records.ApiKeyRecord>(),
+    partnerKeys: new Map<string, records.PartnerKeyRecord>(),
+    endedTokens: new Map<string, records.EndedTokenRecord>(),
+    endpoints: new Map<string, records.WebhookEndpointRecord>(),
+    connections: new Map<string, records.ConnectionRecord>(),
+    jobs: new Map<string, records.JobRecord>(),
+    jobWorks: new Map<string, records.JobWorkRecord>(),
+    artifacts: new Map<string, records.ArtifactRecord>(),
+    clients: new Map<string, records.ClientRecord>(),
+    tasks: new Map<string, records.TaskRecord>(),
+    /** Tasks that progress by themselves, by task id. */
+    progress: new Map<string, records.Progress>(),
+    taskPlans: new Map<string, records.TaskPlanRecord>(),
+    documents: new Map<string, records.DocumentRecord>(),
+    catalogAdditions: new Map<string, records.CatalogAdditionRecord>(),
+    uploads: new Map<string, records.UploadRecord>(),
+    uploadContents: new Map<string, records.UploadBlocks>(),
+    events: new Map<string, records.EventRecord>(),
+    deliveries: new Map<string, records.DeliveryRecord>(),
+  }) satisfies Record<keyof records.StateLists, Map<string, unknown>>;
+
+export type State = Readonly<ReturnType<typeof createState>>;

@@ -1,8 +1,8 @@
 import { textOfUtf8 } from "@workspace-tasks/kernel/bytes.ts";
-import { nodeHashing } from "../../mock-server/node/hashing.ts";
-import type { DeliveryRequest, DeliveryResponse, Transport } from "../../mock-server/outbound/port.ts";
-import { addClient } from "../../mock-server/rules/workspaces/clients.ts";
-import { addWorkspace } from "../../mock-server/rules/workspaces/workspaces.ts";
+import { nodeHashing } from "../../mock-server/node/platform.ts";
+import type { DeliveryRequest, DeliveryResponse, Transport } from "../../mock-server/outbound.ts";
+import { addClient } from "../../mock-server/rules/clients.ts";
+import { addWorkspace } from "../../mock-server/rules/workspaces.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings/settings.ts";
 import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";

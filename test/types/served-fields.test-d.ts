@@ -1,6 +1,6 @@
 // The compiler rejects a field of the schema that no record and no resolver of the mock has.
 import { describe, expectTypeOf, it } from "vitest";
-import type { MissingFields } from "../../mock-server/graphql/schema/resolvers.ts";
+import type { MissingFields } from "../../mock-server/graphql/schema.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: no resolver at all
 type WithoutResolvers = MissingFields<{}>;

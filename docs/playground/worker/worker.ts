@@ -4,7 +4,7 @@ import "./node/globals.ts";
 import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { createClient } from "@workspace-tasks/sdk";
 import { createMock } from "../../../mock-server/create-mock.ts";
-import type { ReceiverFunction } from "../../../mock-server/outbound/in-process-transport.ts";
+import type { ReceiverFunction } from "../../../mock-server/outbound.ts";
 import { servePort } from "../port/serve-port.ts";
 import { describe, describeError } from "./describe.ts";
 import type { FromWorker, Line, ToWorker } from "./messages.ts";

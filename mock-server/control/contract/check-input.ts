@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkSchema } from "../../checks/check-schema.ts";
+import { checkSchema } from "../../checks.ts";
 import { MockServerError } from "../../errors.ts";
 import { methodOf, type Route } from "./route.ts";
 

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { durationForms, parseDurationMs } from "../../time/duration.ts";
-import { waitTimeoutMs } from "../../time/wait-timeout.ts";
+import { durationForms, parseDurationMs, waitTimeoutMs } from "../../time/duration.ts";
 
 // Fields that several nouns share.
 

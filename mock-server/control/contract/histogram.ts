@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { barsDefault } from "../../settings/bounds.ts";
+import { barsDefault } from "../../settings/settings.ts";
 import { inQuery, time } from "./fields.ts";
 
 const barsMax = 200;

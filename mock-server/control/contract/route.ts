@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Immutable } from "../../state/immutable.ts";
+import type { Immutable } from "../../state/fault.ts";
 
 /** Method and path below `/_mock/v1`; `{name}` is one segment of the path. */
 export type CallText = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;

@@ -1,7 +1,7 @@
+import { addEndpoint, addSecret, changeEndpoint, removeEndpoint } from "../../rules/endpoints.ts";
 import { found, notFound } from "../../rules/service-error.ts";
-import { addEndpoint, addSecret, changeEndpoint, removeEndpoint } from "../../rules/webhooks/endpoints.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { isoTime, isoTimeOrNull } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

@@ -1,13 +1,12 @@
 import { isKnownEventName } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
 import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
-import { deliveriesOfEvent } from "../../rules/deliveries/retention.ts";
+import { syncDocuments } from "../../rules/clients.ts";
+import { deliveriesOfEvent } from "../../rules/delivery-retention.ts";
+import { addToCatalog, emitCustomEvent, isCatalogEvent, listCatalog } from "../../rules/events.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
-import { addToCatalog, isCatalogEvent, listCatalog } from "../../rules/webhooks/catalog.ts";
-import { emitCustomEvent } from "../../rules/webhooks/events.ts";
-import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
 import type { EventRecord, WebhookEndpointRecord } from "../../state/records.ts";
-import { isoTime } from "../../time/iso-time.ts";
+import { isoTime } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

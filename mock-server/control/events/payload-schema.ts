@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkSchema } from "../../checks/check-schema.ts";
+import { checkSchema } from "../../checks.ts";
 
 const schema: z.ZodType = z.lazy(() =>
   // `true` and `false` are schemas without keywords.

@@ -1,11 +1,11 @@
-import { contractProfile } from "../../faults/contract-profile.ts";
+import { contractProfile } from "../../faults.ts";
+import { checkFaultPlan } from "../../graphql/checks.ts";
 import { notFound } from "../../rules/service-error.ts";
 import type { FaultPlan } from "../../state/fault.ts";
-import { isoTime } from "../../time/iso-time.ts";
+import { isoTime } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
-import { checkFaultPlan } from "./check-fault-plan.ts";
 import type { FaultsView, faultRoutes } from "./fault-routes.ts";
 
 type FaultControls = ControlsOf<typeof faultRoutes>;

@@ -4,12 +4,12 @@ import {
   exchangeApiKey,
   issuePartnerToken,
   issueTokens,
+  membershipOf,
   revokeApiKey,
-} from "../../rules/identity/api-keys.ts";
-import { membershipOf } from "../../rules/identity/members.ts";
+} from "../../rules/identity.ts";
 import { found } from "../../rules/service-error.ts";
 import type { ApiKeyRecord } from "../../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { isoTime, isoTimeOrNull } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

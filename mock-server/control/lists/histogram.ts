@@ -1,6 +1,6 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import { barsDefault } from "../../settings/bounds.ts";
-import { isoTime } from "../../time/iso-time.ts";
+import { barsDefault } from "../../settings/settings.ts";
+import { isoTime } from "../../time/duration.ts";
 
 export interface TimeRange {
   readonly from?: string | undefined;

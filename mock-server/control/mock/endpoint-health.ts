@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "../../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { isoTime, isoTimeOrNull } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { Overview } from "./mock-routes.ts";
 

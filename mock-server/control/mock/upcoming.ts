@@ -1,9 +1,9 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import { countScheduled } from "../../rules/deliveries/delivery-record.ts";
-import { dueAttemptOf } from "../../rules/deliveries/delivery-scheduler.ts";
-import { dueAtMsOf } from "../../rules/tasks/progression.ts";
+import { countScheduled } from "../../rules/delivery-attempt.ts";
+import { dueAttemptOf } from "../../rules/delivery-scheduler.ts";
+import { dueAtMsOf } from "../../rules/tasks.ts";
 import type { DeliveryRecord } from "../../state/records.ts";
-import { isoTimeOrNull } from "../../time/iso-time.ts";
+import { isoTimeOrNull } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { Overview } from "./mock-routes.ts";
 

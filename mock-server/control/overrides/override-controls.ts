@@ -1,4 +1,4 @@
-import { checkOverride } from "../../graphql/check-override.ts";
+import { checkOverride } from "../../graphql/checks.ts";
 import { found } from "../../rules/service-error.ts";
 import type { Override } from "../../world/override-store.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";

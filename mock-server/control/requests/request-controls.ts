@@ -1,11 +1,10 @@
-import { difference, jsonDifferences } from "../../checks/differences.ts";
-import { knownOperation } from "../../graphql/check-operation.ts";
-import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
+import { difference, jsonDifferences } from "../../checks.ts";
+import { knownOperation } from "../../graphql/checks.ts";
+import { redactJson, redactVariables } from "../../graphql/redaction.ts";
 import { found } from "../../rules/service-error.ts";
-import type { JournalEntry } from "../../state/journal-entry.ts";
-import { isoTime } from "../../time/iso-time.ts";
-import { waitTimeoutMs } from "../../time/wait-timeout.ts";
-import type { RoundTrip } from "../../world/round-trips.ts";
+import type { JournalEntry } from "../../state/records.ts";
+import { isoTime, waitTimeoutMs } from "../../time/duration.ts";
+import type { RoundTrip } from "../../world/request-journal.ts";
 import type { NumberedActivity } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as z from "zod";
-import { journalEntrySchema } from "../../state/journal-entry.ts";
-import { routerNames } from "../../state/router.ts";
+import { routerNames } from "../../state/fault.ts";
+import { journalEntrySchema } from "../../state/records.ts";
 import * as fields from "../contract/fields.ts";
 import { barsQuery, histogramOf } from "../contract/histogram.ts";
 import { defineRoute } from "../contract/route.ts";

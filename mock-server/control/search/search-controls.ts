@@ -1,4 +1,4 @@
-import { isoTime } from "../../time/iso-time.ts";
+import { isoTime } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

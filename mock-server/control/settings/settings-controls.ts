@@ -1,8 +1,7 @@
-import { isSameJson } from "../../checks/differences.ts";
+import { isSameJson } from "../../checks.ts";
 import { MockServerError } from "../../errors.ts";
-import { addSeed } from "../../rules/seeding/add-seed.ts";
-import { viewSeed } from "../../rules/seeding/view-seed.ts";
-import { keepPlansOfRunningTasks } from "../../rules/tasks/progression.ts";
+import { addSeed, viewSeed } from "../../rules/seeding.ts";
+import { keepPlansOfRunningTasks } from "../../rules/tasks.ts";
 import { type SettingsChanges, withSettings } from "../../settings/settings.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

@@ -1,13 +1,20 @@
 import type { CustomerError } from "@workspace-tasks/events/fields";
-import { eventsOfSubject } from "../../rules/deliveries/retention.ts";
+import { addClient } from "../../rules/clients.ts";
+import { eventsOfSubject } from "../../rules/delivery-retention.ts";
 import { badInput, found, notFound } from "../../rules/service-error.ts";
-import { planFor, setTaskPlan, stageEndMs, stagesAhead } from "../../rules/tasks/progression.ts";
-import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
-import { checkTaskLimit, startTask } from "../../rules/tasks/tasks.ts";
-import { addClient } from "../../rules/workspaces/clients.ts";
-import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
-import type { TaskPlan } from "../../state/task-plan.ts";
-import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import {
+  checkTaskLimit,
+  findTask,
+  planFor,
+  setStageStatus,
+  setTaskPlan,
+  setTaskStatus,
+  stageEndMs,
+  stagesAhead,
+  startTask,
+} from "../../rules/tasks.ts";
+import type { StageRecord, TaskPlan, TaskRecord, TaskStatus } from "../../state/records.ts";
+import { isoTime, isoTimeOrNull } from "../../time/duration.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";

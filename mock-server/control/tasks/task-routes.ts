@@ -1,8 +1,7 @@
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
 import * as z from "zod";
-import type { Immutable } from "../../state/immutable.ts";
-import { taskStatusSchema } from "../../state/records.ts";
-import { stagePlanSchema, taskOutcomeSchema, taskPlanSchema } from "../../state/task-plan.ts";
+import type { Immutable } from "../../state/fault.ts";
+import { stagePlanSchema, taskOutcomeSchema, taskPlanSchema, taskStatusSchema } from "../../state/records.ts";
 import { id, listQuery, pageOf, searchText, time } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 import { deliverySummary } from "../deliveries/delivery-routes.ts";

@@ -1,8 +1,8 @@
 import { toBase64 } from "@workspace-tasks/kernel/bytes.ts";
 import { found } from "../../rules/service-error.ts";
-import { uploadContent } from "../../rules/uploads/uploads.ts";
+import { uploadContent } from "../../rules/uploads.ts";
 import type { UploadRecord } from "../../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { isoTime, isoTimeOrNull } from "../../time/duration.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { uploadRoutes } from "./upload-routes.ts";

@@ -1,4 +1,4 @@
-import { changeMembership, removeMembership } from "../../rules/identity/members.ts";
+import { changeMembership, removeMembership } from "../../rules/identity.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { workspaceRoutes } from "./workspace-routes.ts";

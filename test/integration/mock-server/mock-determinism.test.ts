@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { contractProfile } from "../../../mock-server/faults/contract-profile.ts";
+import { contractProfile } from "../../../mock-server/faults.ts";
 import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
 

@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { helpTexts } from "../../../docs/generate/help-texts.ts";
-import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
-import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
-import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";
-import { runResetCommand } from "../../../mock-server/cli/running/reset-command.ts";
-import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-command.ts";
-import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
+import { runMockCommand } from "../../../mock-server/cli/mock-command.ts";
+import {
+  runClockCommand,
+  runResendCommand,
+  runResetCommand,
+  runSnapshotCommand,
+} from "../../../mock-server/cli/running-mock.ts";
+import { runTriggerCommand } from "../../../mock-server/cli/trigger-command.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { startCapturingReceiver } from "../../support/capturing-receiver.ts";

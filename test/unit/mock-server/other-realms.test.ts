@@ -6,9 +6,9 @@ import { createContext, runInContext } from "node:vm";
 import { asyncDispose, dispose, isError } from "@workspace-tasks/kernel/realm.ts";
 import { createMockServer, createVirtualClock } from "@workspace-tasks/mock-server";
 import { afterEach, expect, it, vi } from "vitest";
-import { reasonOf } from "../../../mock-server/cli/reason-of.ts";
+import { reasonOf } from "../../../mock-server/cli/read-settings.ts";
 import { allowManyListeners, warn } from "../../../mock-server/host-process.ts";
-import { failed } from "../../../mock-server/outbound/failure.ts";
+import { failed } from "../../../mock-server/outbound.ts";
 
 const context = createContext({});
 const foreign = (code: string) => runInContext(code, context) as unknown;

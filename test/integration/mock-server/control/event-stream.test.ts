@@ -1,8 +1,8 @@
 import { createMockServer, createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
-import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
-import type { Transport } from "../../../../mock-server/outbound/port.ts";
+import { nodeHashing } from "../../../../mock-server/node/platform.ts";
+import type { Transport } from "../../../../mock-server/outbound.ts";
 import { defaultSettings } from "../../../../mock-server/settings/settings.ts";
 import { createWorldHolder } from "../../../../mock-server/world/world-holder.ts";
 

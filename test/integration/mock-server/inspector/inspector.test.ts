@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { afterAll, describe, expect, it } from "vitest";
 import { createInspector } from "../../../../mock-server/inspector/inspector.ts";
-import { readPageFiles } from "../../../../mock-server/node/page-files.ts";
+import { readPageFiles } from "../../../../mock-server/node/platform.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "inspector-"));
 mkdirSync(join(folder, "assets"));

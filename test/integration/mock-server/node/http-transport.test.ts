@@ -6,8 +6,7 @@ import {
   createHttpTransport,
   type HttpTransportOptions,
 } from "../../../../mock-server/node/http-transport.ts";
-import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
-import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
+import { createInProcessTransport, type DeliveryRequest } from "../../../../mock-server/outbound.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import { deferred } from "../../../../sdk/kernel/deferred.ts";
 import { listen } from "../../../support/listen.ts";

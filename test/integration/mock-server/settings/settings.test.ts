@@ -3,7 +3,7 @@ import { createMockServer, isMockServerError } from "@workspace-tasks/mock-serve
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { settingsTable } from "../../../../docs/generate/settings-table.ts";
-import { isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
+import { isReceiverUrl } from "../../../../mock-server/checks.ts";
 import { plugin as settingsJsonSchema } from "../../../../mock-server/codegen/settings-schema-plugin.ts";
 import {
   defaultSettings,

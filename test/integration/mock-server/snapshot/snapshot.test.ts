@@ -6,7 +6,7 @@ import {
 } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
-import { createState } from "../../../../mock-server/state/state.ts";
+import { createState } from "../../../../mock-server/world/world.ts";
 import { callGraphql, startConnection, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";

@@ -1,6 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type LineOptions, type LoggedActivity, lineOf } from "../../../../mock-server/cli/activity-log.ts";
-import { createBoundedOutput, createLogOutput } from "../../../../mock-server/cli/log-output.ts";
+import {
+  createBoundedOutput,
+  createLogOutput,
+  type LineOptions,
+  type LoggedActivity,
+  lineOf,
+} from "../../../../mock-server/cli/activity-log.ts";
 
 const request = (changes: object = {}) => ({
   type: "request.completed",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
+import { nodeHashing } from "../../../../mock-server/node/platform.ts";
 import type { FaultPlan } from "../../../../mock-server/state/fault.ts";
 import { createFaultStore, type FaultStore } from "../../../../mock-server/world/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "../../../../mock-server/world/random.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
+import { nodeHashing } from "../../../../mock-server/node/platform.ts";
 import { createRandomStreams } from "../../../../mock-server/world/random.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([78])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JournalEntry } from "../../../../mock-server/state/journal-entry.ts";
-import { createRequestJournal } from "../../../../mock-server/world/request-journal.ts";
+import type { JournalEntry } from "../../../../mock-server/state/records.ts";
+import { createRequestJournal, createRoundTrips } from "../../../../mock-server/world/request-journal.ts";
 
 const entry = (name: string): Omit<JournalEntry, "sequence"> => ({
   atMs: 0,
@@ -47,5 +47,25 @@ describe("createRequestJournal", () => {
     journal.restore(filled(3).entries(), 3);
     expect(journal.append(entry("next")).sequence).toBe(4);
     expect(journal.entries()).toHaveLength(4);
+  });
+});
+
+const response = (responseBody: string) => ({ requestHeaders: {}, responseHeaders: {}, responseBody });
+
+describe("createRoundTrips", () => {
+  it("keeps the round trips of the newest 500 sequence numbers", () => {
+    const roundTrips = createRoundTrips();
+    for (let sequence = 1; sequence <= 501; sequence++) roundTrips.keep(sequence, response(`${sequence}`));
+    expect(roundTrips.get(1)).toBeUndefined();
+    expect(roundTrips.get(2)?.responseBody).toBe("2");
+    expect(roundTrips.get(501)?.responseBody).toBe("501");
+  });
+
+  it("cuts a body after 16,384 characters and marks it", () => {
+    const roundTrips = createRoundTrips();
+    roundTrips.keep(1, response("x".repeat(16_384)));
+    roundTrips.keep(2, response("x".repeat(16_385)));
+    expect(roundTrips.get(1)?.isTruncated).toBe(false);
+    expect(roundTrips.get(2)).toMatchObject({ responseBody: "x".repeat(16_384), isTruncated: true });
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
+import { nodeHashing } from "../../../../mock-server/node/platform.ts";
 import {
   createTokenSigner,
   type TokenClaims,

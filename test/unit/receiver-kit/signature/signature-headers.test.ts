@@ -1,6 +1,6 @@
 import { type WebhookHeaders, WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { secretsPerEndpointMax } from "../../../../mock-server/settings/bounds.ts";
+import { secretsPerEndpointMax } from "../../../../mock-server/settings/settings.ts";
 import { findHeader, readSignatureHeaders } from "../../../../receiver-kit/signature/signature-headers.ts";
 
 const mac = Buffer.alloc(32, 7).toString("base64");
