@@ -5,7 +5,6 @@
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import {
   type DocumentNode,
-  type FieldNode,
   GraphQLError,
   Kind,
   NoSchemaIntrospectionCustomRule,
@@ -133,9 +132,25 @@ function findOperation(document: DocumentNode, name: string | null): PreparedOpe
   return { node, name: node.name?.value ?? null, fields: topLevelFields(document, node) };
 }
 
-function topLevelFields(document: DocumentNode, { selectionSet }: OperationDefinitionNode): string[] {
-  const nodes = [...collectFields(document, [selectionSet]).values()].flat();
-  return [...new Set(nodes.map(({ name }) => name.value))];
+/** The names of the top-level fields, each fragment followed once. */
+function topLevelFields({ definitions }: DocumentNode, operation: OperationDefinitionNode): string[] {
+  const fragments = definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
+  const names = new Set<string>();
+  const followed = new Set<SelectionSetNode>();
+  const collect = (selectionSet: SelectionSetNode): void => {
+    if (followed.has(selectionSet)) return;
+    followed.add(selectionSet);
+    for (const selection of selectionSet.selections) {
+      if (selection.kind === Kind.FIELD) names.add(selection.name.value);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
+      else {
+        const fragment = fragments.find(({ name }) => name.value === selection.name.value);
+        if (fragment) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(operation.selectionSet);
+  return [...names];
 }
 
 /** Rejects operations whose fields nest deeper than `depthMax`, fragments followed. */
@@ -171,36 +186,3 @@ export const depthRule =
       },
     };
   };
-
-/**
- * Fields by their names in the response, each fragment followed once, as the specification collects them.
- * @param applies whether a fragment on this type applies; default: it does
- */
-export function collectFields(
-  { definitions }: DocumentNode,
-  selectionSets: readonly SelectionSetNode[],
-  applies: (condition: string) => boolean = () => true,
-): ReadonlyMap<string, readonly FieldNode[]> {
-  const fragments = definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
-  const fields = new Map<string, FieldNode[]>();
-  const followed = new Set<SelectionSetNode>();
-  const collect = (selectionSet: SelectionSetNode): void => {
-    if (followed.has(selectionSet)) return;
-    followed.add(selectionSet);
-    for (const selection of selectionSet.selections) {
-      if (selection.kind === Kind.FIELD) {
-        const key = selection.alias?.value ?? selection.name.value;
-        fields.set(key, [...(fields.get(key) ?? []), selection]);
-        continue;
-      }
-      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
-      const fragment = isInline
-        ? selection
-        : fragments.find(({ name }) => name.value === selection.name.value);
-      const condition = fragment?.typeCondition?.name.value;
-      if (fragment && (condition === undefined || applies(condition))) collect(fragment.selectionSet);
-    }
-  };
-  for (const selectionSet of selectionSets) collect(selectionSet);
-  return fields;
-}
