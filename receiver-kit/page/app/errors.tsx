@@ -32,16 +32,21 @@ const columnsOf = (rows: readonly ErrorGroup[], nowMs: number): readonly Column<
     class: "muted",
   }),
   column("tasks", ["56px", "56px", null], ({ tasks }) => tasks.length, { class: "muted" }),
-  column("other", ["62px", "62px", null], ({ count, dead }) => count - dead || ""),
-  column(
-    "dead",
-    ["56px", "56px", "44px"],
-    ({ dead }) => dead > 0 && <span class="badge tone-bad">{dead}</span>,
-    {
-      value: ({ dead }) => dead,
-    },
-  ),
+  column("events", ["110px", "110px", "104px"], (group) => <Counts group={group} />, {
+    value: ({ count }) => count,
+  }),
 ];
+
+const Counts = ({ group: { count, dead, sample } }: { readonly group: ErrorGroup }) => (
+  <span class="badge tone-bad">
+    {[
+      dead > 0 && `${dead} dead`,
+      count > dead && `${count - dead} ${sample.state === "quarantined" ? "quarantined" : "failing"}`,
+    ]
+      .filter(Boolean)
+      .join(", ")}
+  </span>
+);
 
 export const keyOfGroup = ({ event, message }: ErrorGroup) => `${event} ${message}`;
 
@@ -83,7 +88,7 @@ export function ErrorsView({ id, filter, overview }: ViewProps<Overview>) {
 const tasksMax = 20;
 
 function Group({ group, readOnly }: { readonly group: ErrorGroup; readonly readOnly: boolean }) {
-  const { event, message, count, dead, tasks, sources } = group;
+  const { event, message, tasks, sources } = group;
   const events = hashOf("events", null, filterOf(group));
   return (
     <section class="panel" aria-label="Error">
@@ -97,7 +102,7 @@ function Group({ group, readOnly }: { readonly group: ErrorGroup; readonly readO
       <Notice tone="bad">{message}</Notice>
       <Facts
         values={{
-          events: `${dead} dead, ${count - dead} failing or quarantined`,
+          events: <Counts group={group} />,
           since: <Ago at={group.firstAt} />,
           last: <Ago at={group.lastAt} />,
           tenants: sources.map(tenantOf).join(", "),

@@ -235,6 +235,7 @@ function Reconciling({ overview: { receiver, reconciled } }: Props) {
     <ListPanel
       title="Found by reconciling"
       nothing="The newest events were all delivered."
+      class="two-line-items"
       footer={
         <p class="muted">
           {agoMs == null
@@ -245,11 +246,13 @@ function Reconciling({ overview: { receiver, reconciled } }: Props) {
     >
       {reconciled.map((event) => (
         <li key={event.seq}>
-          <EventLink event={event} />
-          <TaskLink task={event.task} />
-          <span class="at-end muted">
-            {event.status} <Ago at={event.receivedAt} />
-          </span>
+          <div>
+            <EventLink event={event} />
+            <TaskLink task={event.task} />
+          </div>
+          <p class="muted">
+            {event.status} since <Ago at={event.receivedAt} />
+          </p>
         </li>
       ))}
     </ListPanel>

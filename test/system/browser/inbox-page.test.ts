@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { Inbox } from "@workspace-tasks/receiver-kit";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
@@ -28,7 +29,16 @@ let shared: TroubledInbox;
 beforeAll(async () => {
   buildPage("receiver-kit");
   folder = await mkdtemp(join(tmpdir(), "inbox-page-"));
-  shared = await createTroubledInbox(sqliteInbox(join(folder, "shared.db")));
+  // Its events are of the last hour.
+  let agoMs = 3_600_000;
+  const clock = Object.assign(Object.create(systemClock) as typeof systemClock, {
+    now: () => Date.now() - agoMs,
+  });
+  shared = await createTroubledInbox(sqliteInbox({ path: join(folder, "shared.db"), clock }), {
+    onSend: () => {
+      agoMs = Math.max(0, agoMs - 55_000);
+    },
+  });
 });
 afterAll(async () => {
   await shared[Symbol.asyncDispose]();
@@ -49,7 +59,8 @@ describe.each(hasPostgres ? ["SQLite", "PostgreSQL"] : ["SQLite"])("the page of 
     const { page, detail, rows } = opened;
 
     const attention = page.getByRole("region", { name: "Needs attention" });
-    for (const text of ["5 dead", "1 quarantined", "4 failing"]) await attention.getByText(text).waitFor();
+    for (const text of ["5 dead", "1 quarantined", "4 failing", "1 process gone"])
+      await attention.getByText(text).waitFor();
     await opened
       .panel("Tried next")
       .getByText(/^attempt 2 in \d+ min/)
@@ -224,7 +235,7 @@ it("a hidden page of an inbox reads nothing; one that is visible again reads at 
 });
 
 it("the picture of the documentation shows what needs attention", async () => {
-  await using opened = await open(shared, "#/overview", { width: 1_280, height: 760 });
+  await using opened = await open(shared, "#/overview", { width: 1_280, height: 800 });
   await opened.page.locator("meter").first().waitFor();
   // `WORKSPACE_TASKS_PICTURES=1` puts it where the documentation shows it.
   const isKept = process.env["WORKSPACE_TASKS_PICTURES"] === "1";

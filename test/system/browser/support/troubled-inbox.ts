@@ -12,6 +12,7 @@ import { inboxPage } from "@workspace-tasks/receiver-kit/page";
 import express from "express";
 import { expect, vi } from "vitest";
 import { type InboxStore, storeOf } from "../../../../receiver-kit/inbox/inbox.ts";
+import { newRowOf } from "../../../support/inbox-rows.ts";
 import { listen } from "../../../support/listen.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../../support/signed-delivery.ts";
@@ -34,10 +35,16 @@ const hourMs = 3_600_000;
 const tenants = ["acme", "bolt", "cobalt"];
 export const taskOf = (n: number) => `019bc186-de00-7000-8000-${String(n).padStart(12, "0")}`;
 
+export interface TroubledInboxOptions {
+  readonly readOnly?: boolean;
+  /** Called before each event is sent. */
+  readonly onSend?: () => void;
+}
+
 /** Serves its page at `/inbox`. */
 export async function createTroubledInbox(
   inbox: Inbox<unknown>,
-  settings: { readonly readOnly?: boolean } = {},
+  { onSend, ...settings }: TroubledInboxOptions = {},
 ): Promise<TroubledInbox> {
   let isUp = false;
   const changed: ReconcilableTask[] = [];
@@ -76,6 +83,7 @@ export async function createTroubledInbox(
   let sent = 0;
   const send: TroubledInbox["send"] = async (tenant, event) => {
     sent++;
+    onSend?.();
     const delivery = signDelivery({
       id: `019bc186-0000-7000-8000-${String(sent).padStart(12, "0")}`,
       body: JSON.stringify({ ...event, workspaceId: `workspace-${tenant}` }),
@@ -110,6 +118,7 @@ export async function createTroubledInbox(
     completedAt: at(-2),
     subTasks: [],
   });
+  await inbox.open();
   await leaveLease(fixture);
   await makeTrouble(fixture);
   return fixture;
@@ -117,17 +126,18 @@ export async function createTroubledInbox(
 
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 
-/** A process that has claimed events, and ended. */
-async function leaveLease({ inbox, receiver, send }: TroubledInbox): Promise<void> {
-  await send("cobalt", sampleEvent({ taskId: taskOf(800), occurredAt: at(-30) }));
-  await send("cobalt", sampleEvent({ taskId: taskOf(801), occurredAt: at(-29) }));
+/** The only process of another receiver, which has claimed events, and ended. */
+async function leaveLease({ inbox, receiver }: TroubledInbox): Promise<void> {
+  const source = "billing";
+  for (const n of [800, 801])
+    await inbox.insert(newRowOf(sampleEvent({ taskId: taskOf(n) }), { source, id: `msg_${n}` }));
   const { claims } = await inbox.claim({
-    source: "default/cobalt",
+    source,
     worker: "worker-that-ended",
     rowsMax: 2,
     rowsPerKeyMax: 1,
     bytesMax: 1_000_000,
-    leaseMs: hourMs,
+    leaseMs: 1_000,
     retry: { firstDelayMs: 1_000, delayMsMax: hourMs },
     attemptsMax: 5,
     keyOrder: "latest",
