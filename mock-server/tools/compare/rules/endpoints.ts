@@ -124,8 +124,6 @@ const idsOf = (response: ServiceResponse): readonly unknown[] => {
   return Array.isArray(data) ? data.map((each) => valueAt(each, "id")) : [];
 };
 
-type Ask = (service: Service) => Promise<ServiceResponse>;
-
 const administrators = (each: Rule): Rule => ({ ...each, permit: asAdministrator });
 
 const limits = badInput("Webhook endpoint limit must be between 1 and 100");
@@ -198,14 +196,10 @@ export const endpointRules: readonly Rule[] = [
   ),
 ];
 
-const writes = { needs: "writes" } as const;
 const noHttps = badInput("Webhook endpoint url must be an HTTPS URL");
 const noEvents = badInput("At least one webhook event type is required");
 const noEndpoint = notFound("Webhook endpoint");
 const insecure = "http://receiver.invalid";
-
-const rejectedCreation = (title: string, expected: Rejection, ask: Ask) =>
-  rejected(title, expected, ask, writes);
 
 /** An endpoint, by what can be compared: of its texts whether they are those that were sent. */
 function endpointFact(endpoint: unknown, sent: Json): Fact {
@@ -233,7 +227,6 @@ const creationRules: readonly Rule[] = [
         secret: String(valueAt(made, "signingSecret")).startsWith("whsec_"),
       };
     },
-    writes,
   ),
   rule(
     "W5 A-31 endpoints.duplicate-events: repeated event types are removed, in the order of first appearance",
@@ -244,7 +237,6 @@ const creationRules: readonly Rule[] = [
       return Array.isArray(eventTypes) ? eventTypes.map(wordOf) : "no list";
     },
     {
-      ...writes,
       // The interface does not say in which order an endpoint has its event types.
       keeps: (expected, found) =>
         Array.isArray(found) &&
@@ -258,25 +250,21 @@ const creationRules: readonly Rule[] = [
       const response = await create(service, service.url("loopback", "http://127.0.0.1:9"));
       return response.errors.length > 0 ? "rejected" : outcomeOf(response);
     },
-    { ...writes, setting: (found) => ({ allowLoopbackHttp: found === "accepted" }) },
+    { setting: (found) => ({ allowLoopbackHttp: found === "accepted" }) },
   ),
-  rejectedCreation("W6 A-6 endpoints.http-url: a url with plain http is rejected", noHttps, (service) =>
+  rejected("W6 A-6 endpoints.http-url: a url with plain http is rejected", noHttps, (service) =>
     create(service, service.url("http", insecure)),
   ),
-  rejectedCreation("W6 A-6 endpoints.user-info-url: a url with user info is rejected", noHttps, (service) =>
+  rejected("W6 A-6 endpoints.user-info-url: a url with user info is rejected", noHttps, (service) =>
     create(service, service.url("user-info", "https://user:password@receiver.invalid")),
   ),
-  rejectedCreation(
-    "W6 A-6 endpoints.white-space-url: a url with white space is rejected",
-    noHttps,
-    (service) => create(service, service.url("white space")),
+  rejected("W6 A-6 endpoints.white-space-url: a url with white space is rejected", noHttps, (service) =>
+    create(service, service.url("white space")),
   ),
-  rejectedCreation(
-    "W4 A-30 endpoints.no-events: an empty list of event types is rejected",
-    noEvents,
-    (service) => create(service, service.url("no-events"), { eventTypes: [] }),
+  rejected("W4 A-30 endpoints.no-events: an empty list of event types is rejected", noEvents, (service) =>
+    create(service, service.url("no-events"), { eventTypes: [] }),
   ),
-  rejectedCreation(
+  rejected(
     "W5 A-30 endpoints.unknown-event: an unknown event type is rejected",
     badInput("Unsupported webhook event type"),
     (service) => create(service, service.url("unknown-event"), { eventTypes: ["task.unheard-of"] }),
@@ -302,7 +290,6 @@ const updates = (name: string, says: string, patch: Json, after: Readonly<Record
       const response = accepted(await update(service, id, patch), "the update");
       return endpointFact(response.data?.["updateWebhookEndpoint"], { ...before, ...patch, url });
     },
-    writes,
   );
 
 /** A rule that a request about an endpoint, which exists, is rejected. */
@@ -313,7 +300,6 @@ const rejectedChange = (
   setting: Rule["setting"] = toErrorSetting,
 ): Rule =>
   rejected(title, expected, async (service) => ask(service, (await createdBy(service)).id), {
-    ...writes,
     setting,
   });
 
@@ -343,7 +329,6 @@ const changeRules: readonly Rule[] = [
         createdAt: isSame ? "unchanged" : "changed",
       };
     },
-    writes,
   ),
   updates(
     "clear-description",
@@ -383,7 +368,6 @@ const changeRules: readonly Rule[] = [
     "W10 A-7 endpoints.update-unknown: an update of an unknown endpoint is rejected",
     noEndpoint,
     (service) => update(service, unknownId, { enabled: false }),
-    writes,
   ),
   rule(
     "W1 W13 endpoints.rotate: each rotation returns another whsec_ secret",
@@ -395,7 +379,6 @@ const changeRules: readonly Rule[] = [
       const secrets = [secret, ...others].map(String);
       return { secrets: secrets.map((each) => each.startsWith("whsec_")), distinct: new Set(secrets).size };
     },
-    writes,
   ),
   graceRule("rotate-negative", "a negative grace period", -1),
   graceRule("rotate-long", "a grace period above 604800 s", 604_801),
@@ -403,7 +386,6 @@ const changeRules: readonly Rule[] = [
     "W10 A-7 endpoints.rotate-unknown: a rotation of an unknown endpoint is rejected",
     noEndpoint,
     (service) => rotate(service, unknownId),
-    writes,
   ),
   rule(
     "W10 endpoints.delete: a deletion returns true",
@@ -412,7 +394,6 @@ const changeRules: readonly Rule[] = [
       const response = await remove(service, (await createdBy(service)).id);
       return { outcome: outcomeOf(response), returned: response.data?.["deleteWebhookEndpoint"] === true };
     },
-    writes,
   ),
   rejectedChange(
     "W10 A-7 endpoints.delete-again: a second deletion is rejected",
@@ -435,25 +416,28 @@ const changeRules: readonly Rule[] = [
 const withToken = (token: TokenName) => (service: Service) =>
   create(service, service.url(token), {}, { token });
 
-export const endpointWriteRules: readonly Rule[] = [
-  ...[...creationRules, ...changeRules].map(administrators),
+const withoutPermission: readonly Rule[] = [
   rejected(
     "W14 A-4 endpoints.create-no-token: a mutation without a token is rejected",
     unauthenticated(),
     withToken("none"),
-    { ...writes, keeps: hasMessage },
+    { keeps: hasMessage },
   ),
   // Here the interface says both, the message and the code.
   rule(
     "K7 W14 endpoints.create-read-only: a mutation with a read-only key is rejected",
     forbidden,
     async (service) => rejectionOf(await withToken("readOnly")(service)),
-    writes,
   ),
   rejected(
     "W14 A-23 endpoints.create-user-token: a userToken is rejected for a workspace's operation",
     forbidden,
     withToken("user"),
-    { ...writes, keeps: isNotAccepted },
+    { keeps: isNotAccepted },
   ),
 ];
+
+export const endpointWriteRules: readonly Rule[] = [
+  ...[...creationRules, ...changeRules].map(administrators),
+  ...withoutPermission,
+].map((each) => ({ ...each, needs: "writes" }));
