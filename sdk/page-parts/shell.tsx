@@ -58,7 +58,12 @@ export function Shell<Overview>({ views, overview, server, nowMs, ...props }: Sh
   const hasCounts = overview !== undefined;
   useEffect(() => {
     // On a narrow screen the views are a strip that scrolls; counts make it longer.
-    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const link = document.querySelector<HTMLElement>(".views [aria-current]");
+    // Not into view: that would also scroll a page that has this one in a frame.
+    const strip = link?.closest(".views");
+    if (!link || !strip) return;
+    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
+    strip.scrollTop = link.offsetTop - (strip.clientHeight - link.offsetHeight) / 2;
   }, [view, hasCounts]);
   return (
     <ServerContext.Provider value={server}>

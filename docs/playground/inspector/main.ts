@@ -22,6 +22,7 @@ document.addEventListener("click", (event) => {
 const fetchOverPort = (url: URL | string, init: RequestInit) =>
   client?.fetch(String(url), init) ?? Promise.reject(new TypeError("there is no mock"));
 setTransport({
+  hasAddress: false,
   fetch: fetchOverPort,
   openStream: (url) => openActivity(() => fetchOverPort(new URL(url, `${location.origin}/_mock/`), {})),
 });

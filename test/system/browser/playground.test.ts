@@ -42,6 +42,26 @@ describe("the playground", () => {
     await frame.locator(".row").filter({ hasText: "COMPLETED" }).waitFor();
   });
 
+  it("shows nothing that needs a port, where nothing listens", async () => {
+    await using playground = await PlaygroundPage.open(site);
+    const frame = playground.inspector;
+    await frame.getByRole("button", { name: "Start a task" }).waitFor();
+    expect(await frame.getByRole("link", { name: "Connect" }).count()).toBe(0);
+    await frame.getByRole("link", { name: /^Setup/ }).click();
+    await frame.getByRole("region", { name: "First steps" }).waitFor();
+    expect(await frame.locator("body").textContent()).not.toMatch(/curl|base URL/i);
+  });
+
+  it("opens at its top on a phone, while its inspector starts", async () => {
+    await using playground = await PlaygroundPage.open(site, phone);
+    await playground.inspector.getByRole("button", { name: "Start a task" }).waitFor();
+    await playground.inspector
+      .locator(".views [aria-current] .count, .views [aria-current]")
+      .first()
+      .waitFor();
+    expect(await playground.page.evaluate("scrollY")).toBe(0);
+  });
+
   it("ends a program with an endless loop when it is told to, and runs the next one", async () => {
     await playground.write('console.log("it begins"); for (;;) {}');
     await playground.run();

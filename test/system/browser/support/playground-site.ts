@@ -22,9 +22,9 @@ export class PlaygroundPage {
     this.page = page;
   }
 
-  static async open({ origin }: StaticSite): Promise<PlaygroundPage> {
+  static async open({ origin }: StaticSite, viewport = widescreen): Promise<PlaygroundPage> {
     const browser = await sharedChromium();
-    const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce" });
+    const context = await browser.newContext({ viewport, reducedMotion: "reduce" });
     const opened = new PlaygroundPage(await context.newPage());
     const { page, complaints } = opened;
     page.setDefaultTimeout(30_000);

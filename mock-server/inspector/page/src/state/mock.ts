@@ -8,12 +8,15 @@ import { useContext } from "preact/hooks";
 
 /** How the page reaches its mock: over HTTP, unless the program that embeds the page has another way. */
 export interface Transport {
+  /** Other programs reach the mock at the address of the page. */
+  readonly hasAddress: boolean;
   fetch(url: URL | string, init: RequestInit): Promise<Response>;
   /** Opens the event stream. @param url relative to the page */
   openStream(url: string): ActivitySource;
 }
 
 let current: Transport = {
+  hasAddress: true,
   fetch: (url, init) => fetch(url, init),
   openStream: (url) => new EventSource(url),
 };
@@ -24,6 +27,9 @@ export function setTransport(transport: Transport): void {
 }
 
 export const transport: Transport = {
+  get hasAddress() {
+    return current.hasAddress;
+  },
   fetch: (url, init) => current.fetch(url, init),
   openStream: (url) => current.openStream(url),
 };

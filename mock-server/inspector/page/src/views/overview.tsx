@@ -21,7 +21,7 @@ import {
 } from "../parts/delivery-state.tsx";
 import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
-import { control, useClock } from "../state/mock.ts";
+import { control, transport, useClock } from "../state/mock.ts";
 import { formatReset } from "../text/http-text.ts";
 import { nameOf } from "../text/request-labels.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
@@ -35,7 +35,7 @@ export function OverviewView({ overview }: ViewProps) {
       <div class="title-bar">
         <h2>Overview</h2>
         <Actions>
-          <LinkButton label="Connect" href={hashOf("setup")} />
+          {transport.hasAddress && <LinkButton label="Connect" href={hashOf("setup")} />}
           <ActionButton
             label="Reset the mock"
             asksFirst

@@ -7,7 +7,7 @@ import { formatTime } from "@workspace-tasks/page-parts/text.ts";
 import { BodyText, Facts, Headers, TextBlock, Truncated } from "@workspace-tasks/page-parts/values.tsx";
 import { StatusBadge } from "../parts/delivery-state.tsx";
 import { graphqlRequest, newToken } from "../run/request-keys.ts";
-import { control } from "../state/mock.ts";
+import { control, transport } from "../state/mock.ts";
 import { toCurl, withDuration } from "../text/http-text.ts";
 import { nameOf } from "../text/request-labels.ts";
 
@@ -84,7 +84,7 @@ function Tools({
   return (
     <div class="tools">
       <LinkButton label="Open in Run" href={hashOf("run", String(sequence))} />
-      <CopyButton label="Copy as curl" text={copy} />
+      {transport.hasAddress && <CopyButton label="Copy as curl" text={copy} />}
     </div>
   );
 }

@@ -13,7 +13,7 @@ import { useState } from "preact/hooks";
 import curl from "../snippets/curl.txt?raw";
 import receiver from "../snippets/receiver.txt?raw";
 import sdk from "../snippets/sdk.txt?raw";
-import { control, useClock, worldUrl } from "../state/mock.ts";
+import { control, transport, useClock, worldUrl } from "../state/mock.ts";
 import { StatePanel } from "./state-panel.tsx";
 import { WorldsPanel } from "./worlds-panel.tsx";
 
@@ -35,6 +35,15 @@ export function SetupView() {
 
 /** What the first minute with a mock needs. */
 export function StartPanels() {
+  if (transport.hasAddress) return <ConnectPanels />;
+  return (
+    <section class="panel" aria-label="First steps">
+      <MakeItHappen />
+    </section>
+  );
+}
+
+function ConnectPanels() {
   const seed = useResource("seed data", ["api-key", "workspace"], () => control.getSeedData());
   const [workspace] = Object.values(seed?.workspaces ?? {});
   const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;

@@ -9,6 +9,7 @@ import {
   linesOf,
   Truncated,
 } from "@workspace-tasks/page-parts/values.tsx";
+import { transport } from "../../state/mock.ts";
 import { firstWords, toCurl, withDuration } from "../../text/http-text.ts";
 
 // Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
@@ -35,7 +36,7 @@ export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
           <span class="muted">{withDuration(status ?? "no response", " in", attempt.durationMs)}</span>
         </h4>
         <LinkButton label="Check the signature" href={hashOf("signatures", `${id}/${number}`)} />
-        {url && (
+        {url && transport.hasAddress && (
           <CopyButton
             label="Copy as curl"
             text={toCurl({ url, headers: requestHeaders, body: requestBody })}

@@ -4,6 +4,7 @@ import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
 import { BodyText, Headers } from "@workspace-tasks/page-parts/values.tsx";
 import { StatusBadge } from "../../parts/delivery-state.tsx";
 import type { RunResponse } from "../../run/run-query.ts";
+import { transport } from "../../state/mock.ts";
 import { toCurl } from "../../text/http-text.ts";
 
 interface Props {
@@ -31,7 +32,7 @@ export function RunResult({ response }: Props) {
           Response <span class="muted">in {formatDuration(durationMs)}</span>
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
-        <CopyButton label="Copy as curl" text={toCurl(sent)} />
+        {transport.hasAddress && <CopyButton label="Copy as curl" text={toCurl(sent)} />}
         <LinkButton label="In the journal" href={hashOf("requests", recorded && String(recorded.sequence))} />
       </div>
       {recorded?.rejection && <Notice tone="bad">{recorded.rejection}</Notice>}
