@@ -5,7 +5,7 @@ import { Button, type Options, Select, useKeys, valuesOf } from "./controls.tsx"
 import { goTo } from "./route.ts";
 import { useResource } from "./state.ts";
 import { Waiting } from "./status.tsx";
-import { formatRange, formatTimeNear, shortId } from "./text.ts";
+import { formatRange, formatTimeNear, plural, shortId } from "./text.ts";
 import { Time } from "./values.tsx";
 
 /** A field of the filter: a choice of `options`, or any text. */
@@ -109,8 +109,9 @@ export function ListView<Row>(props: ListViewProps<Row>) {
               <Waiting />
             ) : isFiltered ? (
               <>
-                Nothing {list.showOlder && "of what was looked at "}matches the filter.{" "}
-                <Button label="Show all" onClick={() => goTo(view, id)} />
+                Nothing{" "}
+                {list.looked === undefined ? "" : `of ${plural(list.looked, "row")} that were looked at `}
+                matches the filter. <Button label="Show all" onClick={() => goTo(view, id)} />
               </>
             ) : (
               props.nothing
@@ -328,6 +329,7 @@ interface ListQuery {
 export interface PagedList<Row> {
   readonly rows: readonly Row[];
   readonly loading: boolean;
+  readonly looked?: number | undefined;
   /** Absent: there are none. */
   readonly showOlder?: (() => void) | undefined;
   /** Absent: these are the newest. */
@@ -339,6 +341,8 @@ interface Page<Row> {
   readonly data: readonly Row[];
   /** Of the next page; absent: this is the last one. */
   readonly iterator?: string | null | undefined;
+  /** How many rows the server looked at; absent: all that could match. */
+  readonly looked?: number;
 }
 
 /** A page of a list, at first the newest rows. */
@@ -360,6 +364,7 @@ export function usePages<Row>(
   return {
     rows: page?.data ?? [],
     loading: page === undefined,
+    looked: page?.looked,
     showOlder: next ? () => setOlder({ key, iterator: next }) : undefined,
     showNewest: iterator ? () => setOlder(null) : undefined,
   };

@@ -1,5 +1,5 @@
 import { hashOf } from "@workspace-tasks/page-parts/address.ts";
-import { Notice } from "@workspace-tasks/page-parts/controls.tsx";
+import { LinkButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListView, timeColumn } from "@workspace-tasks/page-parts/lists.tsx";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
@@ -89,14 +89,11 @@ const tasksMax = 20;
 
 function Group({ group, readOnly }: { readonly group: ErrorGroup; readonly readOnly: boolean }) {
   const { event, message, tasks, sources } = group;
-  const events = hashOf("events", null, filterOf(group));
   return (
     <section class="panel" aria-label="Error">
       <div class="title-bar">
         <h3>{event ?? "no event"}</h3>
-        <a class="button" href={events}>
-          Its events
-        </a>
+        <LinkButton label="Its events" href={hashOf("events", null, filterOf(group))} />
         {!readOnly && <BulkActions filter={filterOf(group)} />}
       </div>
       <Notice tone="bad">{message}</Notice>

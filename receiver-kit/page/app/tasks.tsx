@@ -1,4 +1,5 @@
 import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { LinkButton } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListView, timeColumn } from "@workspace-tasks/page-parts/lists.tsx";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
@@ -78,9 +79,7 @@ function Task({ id }: { readonly id: string }) {
     <section class="panel" aria-label="Task">
       <div class="title-bar">
         <h3>{plural(data.length, "event")} of a task</h3>
-        <a class="button" href={hashOf("events", null, { task: id })}>
-          In the list
-        </a>
+        <LinkButton label="In the list" href={hashOf("events", null, { task: id })} />
       </div>
       <p>
         <Copied value={id} /> <span class="muted">of {tenantOf(data[0]?.source ?? "")}</span>

@@ -8,7 +8,7 @@ import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, shareInspector, widescreen } from "./support/inspector-page.ts";
-import { overflowPixels, twoFrames, violations } from "./support/violations.ts";
+import { overflowPixels, phoneRules, twoFrames, violations } from "./support/violations.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
 const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
@@ -59,11 +59,6 @@ async function show(view: string): Promise<InspectorPage> {
 
 /** That the name of each control begins as it is labelled is no rule by default. */
 const rules = { "label-content-name-mismatch": { enabled: true } };
-
-/** Whose result depends on the theme, the size or which of list and detail a phone shows. */
-const phoneRules = {
-  runOnly: ["color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable"],
-};
 
 it.each(Object.keys(views))(
   "%s of the inspector passes the accessibility checks and does not scroll sideways, wide and light, and on a phone and dark",

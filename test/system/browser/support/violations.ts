@@ -15,6 +15,11 @@ export async function violations(page: Page | Frame, options: object = {}): Prom
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 }
 
+/** Rules whose result depends on the theme, the size or which of list and detail a phone shows. */
+export const phoneRules = {
+  runOnly: ["color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable"],
+};
+
 /** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
 export const overflowPixels = (page: Page) =>
   page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
