@@ -1,19 +1,19 @@
 // The control API as a page in a browser uses it: the inspector. Not public: it changes with any release.
 
-export type { Page } from "./control/contract/fields.ts";
 export { createControlClient } from "./control/control-client.ts";
 export type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliverySummary,
-} from "./control/deliveries/delivery-routes.ts";
-export type { EndpointDetail, EndpointSummary } from "./control/endpoints/endpoint-routes.ts";
-export type { FaultsView, FiredFaultView } from "./control/faults/fault-routes.ts";
-export type { ApiKeyView } from "./control/keys/key-routes.ts";
-export type { ClockView, Overview } from "./control/mock/mock-routes.ts";
-export type { RecordedRequest, RequestDetail } from "./control/requests/request-routes.ts";
-export type { SearchHit } from "./control/search/search-routes.ts";
-export type { ListedTask, TaskDetail } from "./control/tasks/task-routes.ts";
+} from "./control/deliveries.ts";
+export type { EndpointDetail, EndpointSummary } from "./control/endpoints.ts";
+export type { FaultsView, FiredFaultView } from "./control/faults.ts";
+export type { Page } from "./control/fields.ts";
+export type { ApiKeyView } from "./control/keys.ts";
+export type { ClockView, Overview } from "./control/mock.ts";
+export type { RecordedRequest, RequestDetail } from "./control/requests.ts";
+export type { SearchHit } from "./control/search.ts";
+export type { ListedTask, TaskDetail } from "./control/tasks.ts";
 export { isMockServerError } from "./errors.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { schemaText } from "./generated/schema-text.ts";

@@ -7,18 +7,18 @@ export type {
   DeliveryFilter,
   DeliverySummary,
   ExpectedDeliveries,
-} from "./control/deliveries/delivery-routes.ts";
-export type { EndpointDetail, EndpointSummary } from "./control/endpoints/endpoint-routes.ts";
-export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
-export type { SeedView } from "./control/settings/settings-routes.ts";
+} from "./control/deliveries.ts";
+export type { EndpointDetail, EndpointSummary } from "./control/endpoints.ts";
+export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests.ts";
+export type { SeedView } from "./control/settings.ts";
 export type {
   SetStageStatusInput,
   SetTaskStatusInput,
   StartTaskInput,
   TaskDetail,
   TaskSummary,
-} from "./control/tasks/task-routes.ts";
-export type { NewWorld, WorldView } from "./control/worlds/world-routes.ts";
+} from "./control/tasks.ts";
+export type { NewWorld, WorldView } from "./control/worlds.ts";
 export type { MockServer } from "./create-mock.ts";
 export {
   isMockServerError,

@@ -4,17 +4,12 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { asyncDispose, dispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "./checks.ts";
-import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
-import type {
-  DeliveryFilter,
-  DeliverySummary,
-  ExpectedDeliveries,
-} from "./control/deliveries/delivery-routes.ts";
+import type { Controls } from "./control/contract.ts";
+import { type ControlApi, createControlApi, createExpectations } from "./control/control-api.ts";
+import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/deliveries.ts";
 import { createEventStream } from "./control/event-stream.ts";
-import { createExpectations } from "./control/expectations.ts";
-import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
-import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
-import type { WorldView } from "./control/worlds/world-routes.ts";
+import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests.ts";
+import type { WorldDirectory, WorldView } from "./control/worlds.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/checks.ts";
 import { createHandler } from "./http/router.ts";
@@ -36,6 +31,9 @@ import {
   type MockClock,
   type WorldHolder,
 } from "./world/world-holder.ts";
+
+/** The name of the mock's own world; it has no prefix and cannot be dropped. */
+export const mainWorld = "main";
 
 /** A world of a mock: its URLs, keys, clock and control API. Nothing in it is shared with other worlds. */
 export interface MockWorld extends AsyncDisposable {
@@ -152,13 +150,13 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
     },
   });
   const stream = createEventStream(worlds, realClock);
-  let controls: Service["controls"] | undefined;
+  let controls: Controls | undefined;
   const service: Service = {
     worlds,
     named,
     find: (wanted) => (wanted === (name ?? mainWorld) ? service : (named.get(wanted) ?? null)),
-    // Created when first needed: most of a thousand worlds are never controlled.
-    get controls() {
+    async controls() {
+      const { createControls } = await import("./control/contract.ts");
       controls ??= createControls({ worlds, clock, version, directory });
       return controls;
     },

@@ -2,12 +2,18 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
-import type { NewWorld } from "./control/worlds/world-routes.ts";
+import type { NewWorld, WorldDirectory } from "./control/worlds.ts";
 import { MockServerError } from "./errors.ts";
 import { checkFaultPlan } from "./graphql/checks.ts";
 import type { Service } from "./http/service.ts";
-import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
+import {
+  type HostedWorld,
+  hostWorld,
+  type MockWorld,
+  mainWorld,
+  toMockWorld,
+  type WorldSetup,
+} from "./mock-world.ts";
 import { withSettings, worldsMax } from "./settings/settings.ts";
 import { restoreWorld, takeSnapshot } from "./snapshot/snapshot.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
@@ -147,8 +153,8 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     facade: {
       async create(input = {}) {
         // Loaded when first needed, with zod.
-        const { checkRouteInput } = await import("./control/contract/check-input.ts");
-        const { worldRoutes } = await import("./control/worlds/world-routes.ts");
+        const { checkRouteInput } = await import("./control/route.ts");
+        const { worldRoutes } = await import("./control/worlds.ts");
         return (await add(checkRouteInput(worldRoutes.createWorld, input) as NewWorld)).world;
       },
       get: (name) => entries.get(name)?.world,

@@ -4,7 +4,7 @@
 export { secretForm } from "./checks.ts";
 export { createBoundedOutput, createLogOutput, type Line, withoutSecrets } from "./cli/activity-log.ts";
 export { readSettings, reasonOf } from "./cli/read-settings.ts";
-export { isJsonSchema } from "./control/events/payload-schema.ts";
+export { isJsonSchema } from "./control/events.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { routerSchema } from "./graphql/schema.ts";
 export { signatureOf } from "./rules/delivery-attempt.ts";

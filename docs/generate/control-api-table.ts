@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { methodOf, type Route } from "../../mock-server/control/contract/route.ts";
 import { contract } from "../../mock-server/control/contract.ts";
+import { methodOf, type Route } from "../../mock-server/control/route.ts";
 import { markdownTable } from "../../test/support/markdown-table.ts";
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(contract);

@@ -2,7 +2,7 @@
 
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks.ts";
-import type { NewWorld } from "../control/worlds/world-routes.ts";
+import type { NewWorld } from "../control/worlds.ts";
 import type { MockServer } from "../create-mock.ts";
 import { MockServerError } from "../errors.ts";
 import type { MockWorld } from "../mock-world.ts";

@@ -1,9 +1,9 @@
 // The matchers of vitest and Jest, without an import of either.
 
 import type { ControlApi } from "../control/control-api.ts";
-import type { ExpectedDeliveries } from "../control/deliveries/delivery-routes.ts";
-import { expectationTimeoutMs } from "../control/expectations.ts";
-import type { ExpectedRequests } from "../control/requests/request-routes.ts";
+import { expectationTimeoutMs } from "../control/control-api.ts";
+import type { ExpectedDeliveries } from "../control/deliveries.ts";
+import type { ExpectedRequests } from "../control/requests.ts";
 import { isMockServerError, MockServerError } from "../errors.ts";
 import type { MockWorld } from "../mock-world.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
-import type { SeedView } from "../control/settings/settings-routes.ts";
+import type { SeedView } from "../control/settings.ts";
 import type { MockServer } from "../create-mock.ts";
 import type { MockWorld } from "../mock-world.ts";
 import { createLogOutput } from "./activity-log.ts";

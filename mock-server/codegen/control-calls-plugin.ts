@@ -1,8 +1,8 @@
 // A code generator plugin: the calls of the control API without their schemas, for the client and the inspector page, which
 // do not load zod.
 
-import { methodOf, type Route } from "../control/contract/route.ts";
 import { contract } from "../control/contract.ts";
+import { methodOf, type Route } from "../control/route.ts";
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(contract);
 

@@ -5,7 +5,7 @@ import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
-import type { CallOptions } from "./contract/route.ts";
+import type { CallOptions } from "./route.ts";
 
 export type CallName = keyof typeof controlCalls;
 export type CallInput = Readonly<Record<string, unknown>>;

@@ -1,17 +1,20 @@
-import { deliveryRoutes } from "./deliveries/delivery-routes.ts";
-import { endpointRoutes } from "./endpoints/endpoint-routes.ts";
-import { eventRoutes } from "./events/event-routes.ts";
-import { faultRoutes } from "./faults/fault-routes.ts";
-import { keyRoutes } from "./keys/key-routes.ts";
-import { mockRoutes } from "./mock/mock-routes.ts";
-import { overrideRoutes } from "./overrides/override-routes.ts";
-import { requestRoutes } from "./requests/request-routes.ts";
-import { searchRoutes } from "./search/search-routes.ts";
-import { settingsRoutes } from "./settings/settings-routes.ts";
-import { taskRoutes } from "./tasks/task-routes.ts";
-import { uploadRoutes } from "./uploads/upload-routes.ts";
-import { workspaceRoutes } from "./workspaces/workspace-routes.ts";
-import { worldRoutes } from "./worlds/world-routes.ts";
+// The calls of the control API and what serves them, by noun. Loaded at the first call, with zod: a mock starts without it.
+
+import { createDeliveryControls, deliveryRoutes } from "./deliveries.ts";
+import { createEndpointControls, endpointRoutes } from "./endpoints.ts";
+import { createEventControls, eventRoutes } from "./events.ts";
+import { createFaultControls, faultRoutes } from "./faults.ts";
+import { createKeyControls, keyRoutes } from "./keys.ts";
+import { createMockControls, type MockControlsOptions, mockRoutes } from "./mock.ts";
+import { createOverrideControls, overrideRoutes } from "./overrides.ts";
+import { createRequestControls, requestRoutes } from "./requests.ts";
+import type { ControlsOf } from "./route.ts";
+import { createSearchControls, searchRoutes } from "./search.ts";
+import { createSettingsControls, settingsRoutes } from "./settings.ts";
+import { createTaskControls, taskRoutes } from "./tasks.ts";
+import { createUploadControls, uploadRoutes } from "./uploads.ts";
+import { createWorkspaceControls, workspaceRoutes } from "./workspaces.ts";
+import { createWorldControls, type WorldDirectory, worldRoutes } from "./worlds.ts";
 
 /** Every call of the control API by the name of its method; only the event stream is not among them. */
 export const contract = {
@@ -30,3 +33,31 @@ export const contract = {
   ...faultRoutes,
   ...overrideRoutes,
 };
+
+/** The implementation of every call; the HTTP handler and `ControlApi` use the same one. */
+export type Controls = ControlsOf<typeof contract>;
+
+type ControlsOptions = MockControlsOptions & {
+  /** The worlds of the mock; `null`: none can be reached. */
+  readonly directory: WorldDirectory | null;
+};
+
+export function createControls(options: ControlsOptions): Controls {
+  const { worlds, directory } = options;
+  return {
+    ...createMockControls(options),
+    ...createWorldControls(directory),
+    ...createSettingsControls(worlds),
+    ...createWorkspaceControls(worlds),
+    ...createKeyControls(worlds),
+    ...createTaskControls(worlds),
+    ...createEventControls(worlds),
+    ...createEndpointControls(worlds),
+    ...createDeliveryControls(worlds),
+    ...createRequestControls(worlds),
+    ...createSearchControls(worlds),
+    ...createUploadControls(worlds),
+    ...createFaultControls(worlds),
+    ...createOverrideControls(worlds),
+  };
+}

@@ -1,24 +1,11 @@
 import { MockServerError } from "../errors.ts";
-import type { controlCalls } from "../generated/control-calls.ts";
+import { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
-import type { ControlsOf, RouteMethod } from "./contract/route.ts";
-import type { contract } from "./contract.ts";
-import { createDeliveryControls } from "./deliveries/delivery-controls.ts";
-import { createEndpointControls } from "./endpoints/endpoint-controls.ts";
-import { createEventControls } from "./events/event-controls.ts";
-import { createFaultControls } from "./faults/fault-controls.ts";
-import { createKeyControls } from "./keys/key-controls.ts";
-import { createMockControls, type MockControlsOptions } from "./mock/mock-controls.ts";
-import { createOverrideControls } from "./overrides/override-controls.ts";
-import { createRequestControls } from "./requests/request-controls.ts";
-import { createSearchControls } from "./search/search-controls.ts";
-import { createSettingsControls } from "./settings/settings-controls.ts";
-import { createTaskControls } from "./tasks/task-controls.ts";
-import { createUploadControls } from "./uploads/upload-controls.ts";
-import { createWorkspaceControls } from "./workspaces/workspace-controls.ts";
-import { createWorldControls } from "./worlds/world-controls.ts";
-import type { WorldDirectory } from "./worlds/world-directory.ts";
+import type { Controls, contract } from "./contract.ts";
+import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./deliveries.ts";
+import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./requests.ts";
+import type { RouteMethod } from "./route.ts";
 
 type Methods = {
   readonly [Name in keyof typeof controlCalls]: RouteMethod<(typeof contract)[Name]>;
@@ -30,53 +17,31 @@ type Methods = {
  */
 export interface ControlApi extends Methods {}
 
-/** The implementation of every call; the HTTP handler and `ControlApi` use the same one. */
-export type Controls = ControlsOf<typeof contract>;
-
-export type ControlsOptions = MockControlsOptions & {
-  /** The worlds of the mock. Default: none can be reached. */
-  readonly directory?: WorldDirectory | null | undefined;
-};
-
-export function createControls(options: ControlsOptions): Controls {
-  const { worlds, directory = null } = options;
-  return {
-    ...createMockControls(options),
-    ...createWorldControls(directory),
-    ...createSettingsControls(worlds),
-    ...createWorkspaceControls(worlds),
-    ...createKeyControls(worlds),
-    ...createTaskControls(worlds),
-    ...createEventControls(worlds),
-    ...createEndpointControls(worlds),
-    ...createDeliveryControls(worlds),
-    ...createRequestControls(worlds),
-    ...createSearchControls(worlds),
-    ...createUploadControls(worlds),
-    ...createFaultControls(worlds),
-    ...createOverrideControls(worlds),
-  };
-}
-
 type Method = (...parameters: unknown[]) => unknown;
 
 /**
  * The controls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and
  * message. A `body` that JSON cannot express is rejected as the client does.
+ * @param getControls called once, at the first call
  * @param requireOpen throws when the world has ended
  */
-export function createControlApi(controls: Controls, requireOpen = () => {}): ControlApi {
-  // Callers may change what they get; parts of it are the world's own.
-  const ownSnapshot = { getSnapshot: async () => structuredClone(await controls.getSnapshot()) };
-  const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
+export function createControlApi(getControls: () => Promise<Controls>, requireOpen = () => {}): ControlApi {
+  let controls: Controls | undefined;
+  const call = async (name: CallName, parameters: readonly unknown[]) => {
+    const { ids, input, options } = readArguments(name, parameters);
+    controls ??= await getControls();
+    const control = controls[name] as Method;
+    if (input === undefined) return await control(...ids, options);
+    checkInput ??= await loadInputCheck();
+    return await control(...ids, checkInput(name, input), options);
+  };
+  const methods = (Object.keys(controlCalls) as CallName[]).map((name) => {
     const method = async (...parameters: unknown[]) => {
       try {
         requireOpen();
-        const { ids, input, options } = readArguments(name as CallName, parameters);
-        if (input === undefined) return await (control as Method)(...ids, options);
-        // Loaded when first needed, with zod.
-        inputChecks ??= await loadInputChecks();
-        return await (control as Method)(...ids, inputChecks(name as CallName, input), options);
+        const response = await call(name, parameters);
+        // Callers may change what they get; parts of it are the world's own.
+        return name === "getSnapshot" ? structuredClone(response) : response;
       } catch (error) {
         throw toMockServerError(error);
       }
@@ -88,11 +53,11 @@ export function createControlApi(controls: Controls, requireOpen = () => {}): Co
 
 type InputCheck = (name: CallName, input: unknown) => unknown;
 
-let inputChecks: InputCheck | undefined;
+let checkInput: InputCheck | undefined;
 
-async function loadInputChecks(): Promise<InputCheck> {
+async function loadInputCheck(): Promise<InputCheck> {
   const { contract } = await import("./contract.ts");
-  const { checkRouteInput } = await import("./contract/check-input.ts");
+  const { checkRouteInput } = await import("./route.ts");
   return (name, input) => checkRouteInput(contract[name], input);
 }
 
@@ -107,4 +72,26 @@ export function toMockServerError(error: unknown): MockServerError {
   }
   if (error instanceof MockServerError) return error;
   return new MockServerError("INTERNAL", "the mock failed; this is a bug", cause);
+}
+
+/** Real time that an expectation waits unless it says otherwise. */
+export const expectationTimeoutMs = 1_000;
+
+export function createExpectations(control: () => ControlApi) {
+  return {
+    async expectRequest(expected: ExpectedRequests = {}): Promise<RecordedRequest> {
+      const { data } = await control().waitForRequests({ timeoutMs: expectationTimeoutMs, ...expected });
+      return data[0] as RecordedRequest;
+    },
+    async expectDelivery(expected: ExpectedDeliveries = {}): Promise<DeliverySummary> {
+      const { data } = await control().waitForDeliveries({ timeoutMs: expectationTimeoutMs, ...expected });
+      return data[0] as DeliverySummary;
+    },
+    async expectNoRequest(expected: RequestFilter = {}): Promise<void> {
+      await control().waitForRequests({ ...expected, times: 0 });
+    },
+    async expectNoDelivery(expected: DeliveryFilter = {}): Promise<void> {
+      await control().waitForDeliveries({ ...expected, times: 0 });
+    },
+  };
 }

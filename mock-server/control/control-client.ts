@@ -6,8 +6,8 @@ import { controlCalls } from "../generated/control-calls.ts";
 import { waitTimeoutMs } from "../time/duration.ts";
 import { realClock } from "../time/real-clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
-import type { CallOptions } from "./contract/route.ts";
 import type { ControlApi } from "./control-api.ts";
+import type { CallOptions } from "./route.ts";
 
 export interface ControlClientOptions {
   /** The mock's `baseUrl`, for example `http://127.0.0.1:4010`. */

@@ -3,13 +3,11 @@ import { MockServerError } from "../errors.ts";
 import { readBody } from "../read-body.ts";
 import * as snapshot from "../snapshot/snapshot.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { checkRouteInput } from "./contract/check-input.ts";
-import { errorStatuses } from "./contract/error-statuses.ts";
-import { methodOf, pathOf, type Route } from "./contract/route.ts";
-import { contract } from "./contract.ts";
-import { type Controls, toMockServerError } from "./control-api.ts";
+import { type Controls, contract } from "./contract.ts";
+import { toMockServerError } from "./control-api.ts";
 import type { EventStream } from "./event-stream.ts";
-import { createOpenapiDocument } from "./openapi.ts";
+import { createOpenapiDocument, errorStatuses } from "./openapi.ts";
+import { checkRouteInput, methodOf, pathOf, type Route } from "./route.ts";
 
 export const controlPath = "/_mock/v1";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { errorStatuses } from "./contract/error-statuses.ts";
-import { methodOf, pathOf, type Route } from "./contract/route.ts";
+import type { MockServerErrorCode } from "../errors.ts";
+import { methodOf, pathOf, type Route } from "./route.ts";
 
 type Json = { readonly [name: string]: unknown };
 
@@ -64,6 +64,26 @@ function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
 }
 
 const jsonContent = (schema: Json) => ({ "application/json": { schema } });
+
+/** HTTP statuses of the codes that the control API responds with. */
+export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } = {
+  CONFIGURATION_INVALID: 400,
+  ARGUMENT_INVALID: 400,
+  BODY_INVALID: 400,
+  QUERY_INVALID: 400,
+  FOREIGN_HOST: 403,
+  FOREIGN_ORIGIN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  WAIT_TIMED_OUT: 408,
+  CONFLICT: 409,
+  MOCK_CLOSED: 409,
+  CLOCK_IS_REAL: 409,
+  CLOCK_BLOCKED: 409,
+  BODY_TOO_LARGE: 413,
+  SNAPSHOT_INVALID: 422,
+  INTERNAL: 500,
+};
 
 const errorSchema = z.object({
   error: z.object({

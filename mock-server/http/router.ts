@@ -119,7 +119,7 @@ async function inspectorResponse(service: Service, path: string, prefix: string)
 
 async function controlResponse(service: Service, path: string, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  return handleControl(request, { path, controls: service.controls, stream: service.stream });
+  return handleControl(request, { path, controls: await service.controls(), stream: service.stream });
 }
 
 // A request is served by the world that its path names (`/w/{name}/…`). Without such a prefix its key decides: an

@@ -1,4 +1,4 @@
-import type { Controls } from "../control/control-api.ts";
+import type { Controls } from "../control/contract.ts";
 import type { EventStream } from "../control/event-stream.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
 
@@ -9,7 +9,8 @@ export interface Service {
   readonly named: ReadonlyMap<string, Service>;
   /** The world that the prefix `/w/{name}` addresses. */
   find(name: string): Service | null;
-  readonly controls: Controls;
+  /** Loaded at the first call, and then the same ones. */
+  controls(): Promise<Controls>;
   readonly stream: EventStream;
   /** Reads the files of the inspector, by their path below the page; none when it is not built. */
   pageFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>>;

@@ -40,7 +40,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "mock-server/world/rate-limit.ts": ["test/integration/conformance/rate-limit.test.ts"],
   "mock-server/world/request-journal.ts": ["test/integration/mock-server/control/inspector-calls.test.ts"],
   "mock-server/world/tokens.ts": [],
-  "mock-server/control/lists/list-page.ts": ["test/integration/mock-server/control/inspector-calls.test.ts"],
+  "mock-server/control/lists.ts": ["test/integration/mock-server/control/inspector-calls.test.ts"],
   "mock-server/rules/retry-plan.ts": [],
   "mock-server/rules/records.ts": [],
   "receiver-kit/worker/byte-budget.ts": [],

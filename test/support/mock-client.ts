@@ -1,6 +1,6 @@
 import { type ControlApi, createControlClient, type MockServer } from "@workspace-tasks/mock-server";
-import { methodOf, pathOf, type Route } from "../../mock-server/control/contract/route.ts";
 import { contract } from "../../mock-server/control/contract.ts";
+import { methodOf, pathOf, type Route } from "../../mock-server/control/route.ts";
 import { jsonPost } from "./json-post.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape

@@ -2,9 +2,9 @@ import { createMockServer, type MockServer } from "@workspace-tasks/mock-server"
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { methodOf, pathOf, type Route } from "../../../../mock-server/control/contract/route.ts";
 import { contract } from "../../../../mock-server/control/contract.ts";
 import { handleControl } from "../../../../mock-server/control/control-handler.ts";
+import { methodOf, pathOf, type Route } from "../../../../mock-server/control/route.ts";
 import { atDepth } from "../../../support/depth.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";

@@ -1,0 +1,140 @@
+import * as z from "zod";
+import { addEndpoint, addSecret, changeEndpoint, removeEndpoint } from "../rules/endpoints.ts";
+import { found, notFound } from "../rules/service-error.ts";
+import type { SigningSecretRecord, WebhookEndpointRecord } from "../state/records.ts";
+import { isoTime, isoTimeOrNull } from "../time/duration.ts";
+import type { World } from "../world/world.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
+import { id, listOf, time } from "./fields.ts";
+import { type ControlsOf, defineRoute } from "./route.ts";
+
+const newEndpoint = z.strictObject({
+  url: z.string(),
+  description: z.string().optional(),
+  eventTypes: z.array(z.string()).nullable().optional().describe("Default: `null`, every event."),
+  workspaceId: id.optional().describe("Default: the first workspace."),
+});
+
+const endpointChange = z.strictObject({
+  url: z.string().optional(),
+  description: z.string().optional(),
+  enabled: z.boolean().optional().describe("`false` pauses its deliveries."),
+  eventTypes: z.array(z.string()).nullable().optional().describe("`null`: every event."),
+});
+
+const secretState = z.object({
+  state: z.enum(["current", "grace", "expired"]),
+  expiresAt: time.nullable(),
+});
+
+const endpointFields = {
+  id,
+  workspaceId: id,
+  workspace: z.string().describe("The workspace's name."),
+  url: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+  eventTypes: z.array(z.string()).nullable(),
+  createdAt: time,
+  updatedAt: time,
+};
+
+const endpointSummary = z.object({
+  ...endpointFields,
+  secrets: z.array(secretState).describe("Newest first."),
+});
+
+const endpointDetail = z.object({
+  ...endpointFields,
+  signingSecret: z.string().describe("The current secret."),
+  secrets: z
+    .array(secretState.extend({ secret: z.string() }))
+    .describe("Newest first, expired ones included."),
+});
+
+export type EndpointSummary = z.output<typeof endpointSummary>;
+export type EndpointDetail = z.output<typeof endpointDetail>;
+
+export const endpointRoutes = {
+  createEndpoint: defineRoute("POST /endpoints", {
+    summary: "Creates a webhook endpoint.",
+    input: newEndpoint,
+    status: 201,
+    response: endpointDetail,
+  }),
+  listEndpoints: defineRoute("GET /endpoints", {
+    summary: "Webhook endpoints of all workspaces, without their secrets.",
+    response: listOf(endpointSummary),
+  }),
+  updateEndpoint: defineRoute("PATCH /endpoints/{id}", {
+    summary: "Changes a webhook endpoint, or pauses and resumes it.",
+    input: endpointChange,
+    response: endpointDetail,
+  }),
+  deleteEndpoint: defineRoute("DELETE /endpoints/{id}", {
+    summary: "Deletes a webhook endpoint and cancels its pending deliveries.",
+  }),
+  rotateEndpointSecret: defineRoute("POST /endpoints/{id}/secrets", {
+    summary: "Issues a new signing secret; the old one verifies until its grace period ends.",
+    input: z.strictObject({
+      gracePeriodSeconds: z.int().min(0).optional().describe("Default: 86400, a day."),
+    }),
+    status: 201,
+    response: endpointDetail,
+  }),
+  getEndpoint: defineRoute("GET /endpoints/{id}", {
+    summary: "One webhook endpoint with its signing secrets.",
+    response: endpointDetail,
+  }),
+};
+
+/** That of the API. */
+const graceSecondsDefault = 86_400;
+
+export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof endpointRoutes> {
+  const find = (endpointId: string): WebhookEndpointRecord =>
+    found(worlds.current.state.endpoints.get(endpointId), "Webhook endpoint not found");
+  return {
+    createEndpoint({ workspaceId = worlds.seedData.workspaceId, ...input }) {
+      const world = worlds.current;
+      if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
+      return viewEndpoint(world, addEndpoint(world, workspaceId, input));
+    },
+    listEndpoints: () => ({
+      data: [...worlds.current.state.endpoints.values()].map((endpoint): EndpointSummary => {
+        const { signingSecret: _, secrets, ...fields } = viewEndpoint(worlds.current, endpoint);
+        return { ...fields, secrets: secrets.map(({ state, expiresAt }) => ({ state, expiresAt })) };
+      }),
+    }),
+    getEndpoint: (endpointId) => viewEndpoint(worlds.current, find(endpointId)),
+    updateEndpoint: (endpointId, change = {}) =>
+      viewEndpoint(worlds.current, changeEndpoint(worlds.current, find(endpointId), change)),
+    deleteEndpoint(endpointId) {
+      removeEndpoint(worlds.current, find(endpointId));
+    },
+    rotateEndpointSecret(endpointId, { gracePeriodSeconds = graceSecondsDefault } = {}) {
+      const endpoint = find(endpointId);
+      addSecret(worlds.current, endpoint, gracePeriodSeconds);
+      return viewEndpoint(worlds.current, endpoint);
+    },
+  };
+}
+
+function viewEndpoint(
+  { state, clock }: World,
+  { secrets, createdAtMs, updatedAtMs, ...endpoint }: WebhookEndpointRecord,
+): EndpointDetail {
+  return {
+    ...endpoint,
+    workspace: state.workspaces.get(endpoint.workspaceId)?.name ?? "",
+    createdAt: isoTime(createdAtMs),
+    updatedAt: isoTime(updatedAtMs),
+    signingSecret: secrets[0]?.secret ?? "",
+    secrets: secrets.map((secret) => viewSecret(secret, clock.now())),
+  };
+}
+
+function viewSecret({ secret, expiresAtMs }: SigningSecretRecord, nowMs: number) {
+  const state = expiresAtMs === null ? "current" : expiresAtMs > nowMs ? "grace" : "expired";
+  return { secret, state, expiresAt: isoTimeOrNull(expiresAtMs) } as const;
+}

@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { MockServerError } from "../errors.ts";
+import type { SettingsChanges } from "../settings/settings.ts";
+import { settingsSchema } from "../settings/settings-schema.ts";
+import type { Snapshot } from "../snapshot/snapshot-schema.ts";
+import { type FaultPlan, faultPlanSchema } from "../state/fault.ts";
+import { id, listOf, time } from "./fields.ts";
+import { type ControlsOf, defineRoute } from "./route.ts";
+
+/** The worlds of a mock by name. */
+export interface WorldDirectory {
+  /** @throws MockServerError CONFLICT for a name in use, or past 2,000 worlds */
+  create(input: NewWorld): Promise<WorldView>;
+  list(): WorldView[];
+  /** @throws MockServerError NOT_FOUND; CONFLICT for the mock's own world */
+  drop(name: string): void;
+}
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, hyphens and underscores");
+
+const world = z.object({
+  name: z.string(),
+  baseUrl: z.string(),
+  gatewayUrl: z.string(),
+  inspectorUrl: z.string(),
+  apiKey: z.string(),
+  partnerApiKey: z.string(),
+  workspaceId: id,
+  seed: z.number(),
+  clock: z.enum(["real", "virtual"]),
+  now: time,
+});
+
+const newWorld = z.strictObject({
+  name: name.optional().describe("Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …."),
+  seed: z.number().optional().describe("Default: from the mock's seed and the name, or that of its origin."),
+  clock: z.enum(["real", "virtual"]).optional().describe("Default: as that of its origin, or of the mock."),
+  from: z.string().optional().describe("Name of a world to copy, `main` for the mock's own."),
+  snapshot: (z.looseObject({}) as unknown as z.ZodType<Snapshot, object>)
+    .optional()
+    .describe("Snapshot to start from."),
+  faults: faultPlanSchema
+    .optional()
+    .describe(
+      "Injected from the start; a reset restores them. They name events, endpoints and keys that it has then.",
+    ),
+  settings: settingsSchema.optional().describe("Changes to the settings of the mock, or of its origin."),
+});
+
+export type WorldView = z.output<typeof world>;
+
+/** What `newWorld` checks. Written out for its types, which zod would widen. */
+export interface NewWorld {
+  /** Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …. */
+  readonly name?: string | undefined;
+  /** Default: from the mock's seed and the name, or that of its origin. */
+  readonly seed?: number | undefined;
+  /** Default: as that of its origin, or of the mock. */
+  readonly clock?: "real" | "virtual" | undefined;
+  /** Name of a world to copy, `main` for the mock's own. */
+  readonly from?: string | undefined;
+  /** Snapshot to start from. */
+  readonly snapshot?: Snapshot | undefined;
+  /** Injected from the start; a reset restores them. Default: those of the mock's options. */
+  readonly faults?: FaultPlan | undefined;
+  /** Changes to the mock's settings. */
+  readonly settings?: SettingsChanges | undefined;
+}
+
+export const worldRoutes = {
+  createWorld: defineRoute("POST /worlds", {
+    summary: "Creates an isolated world with its own keys, clock, faults, deliveries and seed.",
+    input: newWorld,
+    status: 201,
+    response: world,
+  }),
+  listWorlds: defineRoute("GET /worlds", {
+    summary: "All worlds; `main` is the mock's own.",
+    response: listOf(world),
+  }),
+  dropWorld: defineRoute("DELETE /worlds/{name}", {
+    summary: "Ends a world: its timers, deliveries and streams.",
+  }),
+};
+
+/** @param directory `null` in a named world, which cannot reach the others */
+export function createWorldControls(directory: WorldDirectory | null): ControlsOf<typeof worldRoutes> {
+  const worlds = (): WorldDirectory => {
+    if (directory) return directory;
+    throw new MockServerError("NOT_FOUND", "only the mock's own control API, without /w/, has worlds");
+  };
+  return {
+    createWorld: (input = {}) => worlds().create(input as NewWorld),
+    listWorlds: () => ({ data: worlds().list() }),
+    dropWorld(name) {
+      worlds().drop(name);
+    },
+  };
+}
