@@ -16,7 +16,7 @@ const documentRule = (name: OperationName): Rule => {
   const { text, router } = operationDocuments[name];
   const says = `the operation ${name} is accepted, and its response has the types of the contract`;
   return rule(
-    `V1 A-34 drift.${name}: ${says}`,
+    `${name === "Me" ? "K10 " : ""}V1 A-34 drift.${name}: ${says}`,
     "the types of the contract",
     async (service) => {
       await askForMe(name, service);
