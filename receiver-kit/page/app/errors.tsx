@@ -110,7 +110,7 @@ function Group({ group, readOnly }: { readonly group: ErrorGroup; readonly readO
         {tasks.length === 0 ? "No task" : plural(tasks.length, "task")} affected
         {tasks.length === tasksMax && ", or more"}
       </h4>
-      <ul class="items">
+      <ul class="items ids">
         {tasks.map((task) => (
           <li key={task}>
             <Copied value={task} href={hashOf("tasks", task)} />

@@ -13,7 +13,7 @@ import { sharedPostgres } from "../../support/shared-server.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
 import { buildPage, gzippedBytes } from "./support/built-page.ts";
-import { InspectorPage, phone } from "./support/inspector-page.ts";
+import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
 import {
   createTroubledInbox,
   failedEvent,
@@ -168,13 +168,17 @@ it("script in every text of an event is shown as text, and nothing of it runs", 
   await fixture.send("acme", hostile);
   await fixture.inbox.insert(newRowOf(hostile, { source: "default/acme", id: script }));
   await fixture.send("acme", { event: script, taskId: script, id: 7 });
-  await fixture.send("acme", sampleEvent({ taskId, clientId: `throw ${script}`, taskType: "TAX_ADVISOR" }));
+  await fixture.send(
+    "acme",
+    sampleEvent({ taskId, clientId: `throw ${script}${"long".repeat(500)}`, taskType: "TAX_ADVISOR" }),
+  );
   await expect
     .poll(async () => (await fixture.inbox.list({ errorText: "window.ran", limit: 10 })).length)
     .toBeGreaterThan(0);
   await using opened = await open(fixture, "#/overview");
   const { page, rows, detail } = opened;
   await page.getByText("window.ran").first().waitFor();
+  expect(await overflowPixels(page)).toBe(0);
   for (const view of ["events", "errors", "tasks"]) {
     await opened.show(`#/${view}`);
     await rows.first().waitFor();
@@ -182,6 +186,10 @@ it("script in every text of an event is shown as text, and nothing of it runs", 
     for (let at = 0; at < count; at++) {
       await rows.nth(at).click();
       await detail.locator(".panel").waitFor();
+      await page.setViewportSize(phone);
+      await twoFrames(page);
+      expect(await overflowPixels(page), `${view} ${at}`).toBe(0);
+      await page.setViewportSize(widescreen);
     }
   }
   await opened.show(`#/tasks/${encodeURIComponent(taskId)}`);
