@@ -110,7 +110,8 @@ const emptyCounts = <Series extends string>(series: readonly Series[]) =>
 
 /** Not by a spread of all times: a call takes 100,000 arguments at most. */
 function extentOf(items: readonly { readonly atMs: number }[]) {
-  let [firstMs, lastMs] = [items[0]?.atMs ?? 0, items[0]?.atMs ?? 0];
+  let firstMs = items[0]?.atMs ?? 0;
+  let lastMs = firstMs;
   for (const { atMs } of items) {
     firstMs = Math.min(firstMs, atMs);
     lastMs = Math.max(lastMs, atMs);

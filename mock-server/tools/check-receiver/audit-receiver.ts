@@ -2,16 +2,25 @@ import { version } from "@workspace-tasks/events/catalog";
 import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
-import { type AuditCheck, describedCheck, failed } from "./checks/check.ts";
-import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
+import {
+  type AuditCheck,
+  describedCheck,
+  describeResult,
+  failed,
+  isAcknowledged,
+} from "./checks/probe-check.ts";
 import { diagnose, problemOf } from "./diagnosis.ts";
-import type { AuditReport } from "./result.ts";
+import type { AuditReport } from "./report.ts";
 import { bounded, runChecks } from "./run-checks.ts";
 import type { ProbeResult } from "./target/connection.ts";
-import { UnfinishedError } from "./target/errors.ts";
-import { createObserver } from "./target/observer.ts";
-import { type AuditOptions, resolveAuditOptions } from "./target/options.ts";
-import { createTarget, type Target } from "./target/target.ts";
+import {
+  type AuditOptions,
+  createObserver,
+  createTarget,
+  resolveAuditOptions,
+  type Target,
+  UnfinishedError,
+} from "./target/target.ts";
 
 /**
  * Attacks a webhook receiver over HTTP and reports how it responds.

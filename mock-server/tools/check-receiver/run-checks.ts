@@ -5,10 +5,9 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { auditChecks, forgedDelivery, stillResponding } from "./checks/catalog.ts";
-import { type AuditCheck, describedCheck, type Finding } from "./checks/check.ts";
-import type { AuditCause, AuditReport, AuditResult } from "./result.ts";
-import { UnfinishedError, UnreachableError } from "./target/errors.ts";
-import type { Target } from "./target/target.ts";
+import { type AuditCheck, describedCheck, type Finding } from "./checks/probe-check.ts";
+import type { AuditCause, AuditReport, AuditResult } from "./report.ts";
+import { type Target, UnfinishedError, UnreachableError } from "./target/target.ts";
 
 export async function runChecks(
   target: Target,

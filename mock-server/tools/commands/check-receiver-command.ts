@@ -12,13 +12,15 @@ import { lineWidth, renderTable, usesColor } from "@workspace-tasks/kernel/layou
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
 import { auditChecks } from "../check-receiver/checks/catalog.ts";
-import { describedCheck } from "../check-receiver/checks/check.ts";
-import { renderJsonReport } from "../check-receiver/report/json-report.ts";
-import { renderJunitReport } from "../check-receiver/report/junit-report.ts";
-import { renderTextReport } from "../check-receiver/report/text-report.ts";
-import { exitCodeOf } from "../check-receiver/report/verdict.ts";
-import type { AuditReport } from "../check-receiver/result.ts";
-import { type AuditOptions, type AuditProgress, auditDefaults } from "../check-receiver/target/options.ts";
+import { describedCheck } from "../check-receiver/checks/probe-check.ts";
+import {
+  type AuditReport,
+  exitCodeOf,
+  renderJsonReport,
+  renderJunitReport,
+  renderTextReport,
+} from "../check-receiver/report.ts";
+import { type AuditOptions, type AuditProgress, auditDefaults } from "../check-receiver/target/target.ts";
 import { checkWritable, failuresOf, type Renderers, rendererOf, saveReports } from "./output-file.ts";
 import { progressLine, stepOf } from "./progress-line.ts";
 

@@ -9,10 +9,13 @@ import express4 from "express4";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditChecks } from "../../../mock-server/tools/check-receiver/checks/catalog.ts";
 import { isAcknowledged } from "../../../mock-server/tools/check-receiver/checks/probe-check.ts";
-import type { AuditResult } from "../../../mock-server/tools/check-receiver/result.ts";
+import type { AuditResult } from "../../../mock-server/tools/check-receiver/report.ts";
 import { runChecks } from "../../../mock-server/tools/check-receiver/run-checks.ts";
-import { resolveAuditOptions } from "../../../mock-server/tools/check-receiver/target/options.ts";
-import { createTarget, type Target } from "../../../mock-server/tools/check-receiver/target/target.ts";
+import {
+  createTarget,
+  resolveAuditOptions,
+  type Target,
+} from "../../../mock-server/tools/check-receiver/target/target.ts";
 import { deferred } from "../../../sdk/kernel/deferred.ts";
 import {
   bodyBytesMax,

@@ -1,14 +1,11 @@
 import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
-import type { AuditCheck } from "./check.ts";
 import { effectChecks } from "./effects.ts";
-import { headerChecks } from "./headers.ts";
-import { contentTypeChecks, methodChecks } from "./http.ts";
+import { contentTypeChecks, headerChecks, methodChecks } from "./headers.ts";
 import { payloadChecks } from "./payloads.ts";
-import { mustAcknowledge, unchanged } from "./probe-check.ts";
+import { type AuditCheck, mustAcknowledge, unchanged } from "./probe-check.ts";
 import { responseChecks } from "./responses.ts";
-import { signatureChecks } from "./signature.ts";
-import { timestampChecks } from "./timestamp.ts";
+import { signatureChecks, timestampChecks } from "./signature.ts";
 import { transferChecks } from "./transfer.ts";
 
 /** The check that all others need. */

@@ -1,18 +1,20 @@
 // Checks that count effects. They run alone, and without an observe URL they judge by responses only.
 
 import type { ProbeResult } from "../target/connection.ts";
-import type { Delivery } from "../target/signing.ts";
-import type { Target } from "../target/target.ts";
+import type { Delivery, Target } from "../target/target.ts";
 import {
   type CheckDefinition,
   type CheckTable,
   type CheckTexts,
+  describeResult,
   type Finding,
   failed,
+  isAcknowledged,
+  isRejected,
   passed,
   passedIf,
-} from "./check.ts";
-import { describeResult, isAcknowledged, isRejected, summaryOf } from "./probe-check.ts";
+  summaryOf,
+} from "./probe-check.ts";
 
 export const counted = { requirement: "MUST", stage: "alone" } as const;
 

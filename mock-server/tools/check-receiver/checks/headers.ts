@@ -1,5 +1,5 @@
-import { type Delivery, type HeaderLine, sign } from "../target/signing.ts";
-import type { CheckTable } from "./check.ts";
+import { type Delivery, type HeaderLine, sign, signedHeaders } from "../target/target.ts";
+import type { CheckTable } from "./probe-check.ts";
 import * as probe from "./probe-check.ts";
 
 // A server may close the connection on headers that are too large.
@@ -146,6 +146,51 @@ export const headerChecks: CheckTable = {
       "old only": signedByOld((_, old) => old),
       "new first": signedByOld((current, old) => `${current} ${old}`),
       "old first": signedByOld((current, old) => `${old} ${current}`),
+    },
+  }),
+};
+
+const ofType = (contentType: string) => () => ({ contentType });
+const anyType =
+  "Read the raw body for every content type: the signature covers the bytes, not the header. With express.raw that is `type: () => true`.";
+const charsets = ["application/json; charset=utf-8", "application/json;charset=UTF-8"];
+const otherTypes = [
+  "Application/JSON",
+  "APPLICATION/JSON",
+  "application/cloudevents+json",
+  "text/json",
+  "text/plain",
+  "application/octet-stream",
+  "application/x-www-form-urlencoded",
+  ";;;=",
+];
+const listOf = (types: readonly string[]) => types.map((type) => `\`${type}\``).join(", ");
+
+export const contentTypeChecks: CheckTable = {
+  "content-type.charset": probe.mustAcknowledge({
+    title: "accepts application/json with a charset",
+    sent: `deliveries as ${listOf(charsets)}`,
+    fix: anyType,
+    change: probe.each(charsets, ofType),
+  }),
+  "content-type.other": probe.shouldAcknowledge({
+    title: "accepts a delivery with another content type, or without one",
+    sent: `deliveries as ${listOf(otherTypes)}, and without the header content-type`,
+    fix: anyType,
+    change: { ...probe.each(otherTypes, ofType), none: () => ({ contentType: undefined }) },
+  }),
+};
+
+export const methodChecks: CheckTable = {
+  "methods.other": probe.shouldReject({
+    title: "rejects other methods than POST",
+    unverified: undefined,
+    sent: "a GET without a body, and correctly signed deliveries as PUT, PATCH and DELETE",
+    expected: "405 (or another 4xx)",
+    fix: "Route POST only; respond to other methods with 405 and `Allow: POST`.",
+    change: {
+      GET: () => ({ method: "GET", without: signedHeaders, body: Buffer.alloc(0) }),
+      ...probe.each(["PUT", "PATCH", "DELETE"], (method) => () => ({ method })),
     },
   }),
 };

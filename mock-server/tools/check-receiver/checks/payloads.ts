@@ -1,6 +1,6 @@
 import { knownEventNames } from "@workspace-tasks/events";
-import type { JsonObject, SampleEvents } from "../target/sample-events.ts";
-import type { CheckTable } from "./check.ts";
+import type { JsonObject, SampleEvents } from "../target/target.ts";
+import type { CheckTable } from "./probe-check.ts";
 import * as probe from "./probe-check.ts";
 
 const acceptUnknown =
@@ -122,7 +122,12 @@ export const payloadChecks: CheckTable = {
     fix: `${quarantineIt} JSON.parse accepts \`null\` and arrays; reading their properties then fails.`,
     change: probe.each(
       [
-        ...["[]", "null", "123", '"x"', "{}", '{"event":"task.completed"}'],
+        "[]",
+        "null",
+        "123",
+        '"x"',
+        "{}",
+        '{"event":"task.completed"}',
         '{"event":"task.completed","taskId":{"a":1},"occurredAt":12,"status":[]}',
       ],
       body,

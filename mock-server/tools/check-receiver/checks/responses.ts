@@ -1,10 +1,22 @@
 // These checks review every response of the whole run. Invalid requests of several kinds are sent once for all of
 // them, so that there are responses to review when only one of these checks runs.
 
-import { type Delivery, signaturePrefix, signedHeaders } from "../target/signing.ts";
-import type { RoundTrip, Target } from "../target/target.ts";
-import { type CheckDefinition, type CheckTable, type CheckTexts, failed, passed, passedIf } from "./check.ts";
+import {
+  type Delivery,
+  type RoundTrip,
+  signaturePrefix,
+  signedHeaders,
+  type Target,
+} from "../target/target.ts";
 import * as probe from "./probe-check.ts";
+import {
+  type CheckDefinition,
+  type CheckTable,
+  type CheckTexts,
+  failed,
+  passed,
+  passedIf,
+} from "./probe-check.ts";
 
 const timedDeliveries = 10;
 const constantText =

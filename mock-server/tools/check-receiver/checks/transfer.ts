@@ -3,12 +3,10 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { ProbeResult } from "../target/connection.ts";
-import { completedTaxPrep } from "../target/sample-events.ts";
-import type { Delivery } from "../target/signing.ts";
-import type { Target } from "../target/target.ts";
-import { type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
+import { completedTaxPrep, type Delivery, type Target } from "../target/target.ts";
 import { acknowledgedWithEffects, counted } from "./effects.ts";
 import * as probe from "./probe-check.ts";
+import { type CheckTable, type Finding, failed, passed, passedIf } from "./probe-check.ts";
 
 const compress = promisify(gzip);
 const idleConnections = 20;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { takeResponse } from "../../../../../mock-server/tools/check-receiver/target/response-reader.ts";
+import { takeResponse } from "../../../../../mock-server/tools/check-receiver/target/connection.ts";
 
 /** Reads the text as pieces of `size` bytes and the end of the connection; returns status and body of each response. */
 function read(text: string, size = text.length) {

@@ -6,8 +6,88 @@ import {
   wrapBehind,
   wrapLines,
 } from "@workspace-tasks/kernel/layout.ts";
-import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
-import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
+import { type JunitCase, renderJunit } from "../junit.ts";
+import type { AuditCheck, AuditOutcome, AuditRequirement, Finding } from "./checks/probe-check.ts";
+
+/** A check with its result. */
+export interface AuditResult
+  extends Omit<AuditCheck, "stage" | "run" | "unverified">,
+    Omit<Finding, "unreachable" | "acknowledged"> {
+  readonly durationMs: number;
+}
+
+/** One finding from which others follow. */
+export interface AuditCause {
+  /** The id of the failed check, which has the fix. */
+  readonly check: string;
+  readonly message: string;
+}
+
+export interface AuditProblem {
+  readonly code:
+    | "UNREACHABLE"
+    | "NOT_HTTP"
+    | "OBSERVE_URL"
+    | "STOPPED"
+    | "NO_RESPONSE"
+    | "CLOSED"
+    | "NOT_FOUND"
+    | "WRONG_ROUTE"
+    | "REDIRECTED"
+    | "REJECTED"
+    | "SERVER_ERROR";
+  readonly message: string;
+  readonly hints: readonly string[];
+}
+
+export interface AuditReport {
+  /** The URL of the receiver, without user, password and query. */
+  readonly url: string;
+  readonly toleranceSeconds: number;
+  readonly observed: boolean;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /**
+   * Why the checks did not run. When the receiver did not acknowledge a valid delivery, `results` has the failed
+   * `baseline.valid-delivery`; otherwise, as when nothing listens at the URL, it is empty.
+   */
+  readonly problem?: AuditProblem;
+  /** The checks in progress when the receiver stopped accepting connections. */
+  readonly stoppedDuring?: readonly string[];
+  /** That no signature is verified. Checks that need it are skipped, and passes that prove nothing are `inconclusive`. */
+  readonly cause?: AuditCause;
+  readonly results: readonly AuditResult[];
+}
+
+export type AuditVerdict = "passed" | "failed" | "could-not-run";
+
+export type AuditSummary = Readonly<Record<AuditRequirement, Readonly<Record<AuditOutcome, number>>>>;
+
+/** `failed` when a MUST failed or the receiver stopped; `could-not-run` when a MUST has no result. */
+export function verdictOf(report: AuditReport): AuditVerdict {
+  const musts = report.results.filter(({ requirement }) => requirement === "MUST");
+  if (report.stoppedDuring || musts.some(({ outcome }) => outcome === "failed")) return "failed";
+  if (report.problem || report.results.length === 0) return "could-not-run";
+  return musts.some(({ outcome }) => outcome === "unfinished") ? "could-not-run" : "passed";
+}
+
+/** 0 when every MUST passed or was skipped, 1 when one failed, 2 when check-receiver could not run. */
+export function exitCodeOf(report: AuditReport): 0 | 1 | 2 {
+  return ({ passed: 0, failed: 1, "could-not-run": 2 } as const)[verdictOf(report)];
+}
+
+export function summaryOfReport({ results }: Pick<AuditReport, "results">): AuditSummary {
+  const outcomes = (requirement: AuditRequirement) => {
+    const counts = { passed: 0, failed: 0, skipped: 0, inconclusive: 0, unfinished: 0 };
+    for (const result of results) if (result.requirement === requirement) counts[result.outcome] += 1;
+    return counts;
+  };
+  return { MUST: outcomes("MUST"), SHOULD: outcomes("SHOULD") };
+}
+
+/** The checks that were judged by responses only. */
+const notObserved = ({ results }: AuditReport): readonly string[] =>
+  results.filter(({ responsesOnly }) => responsesOnly).map(({ id }) => id);
 
 export interface TextReportOptions {
   readonly color?: boolean | undefined;
@@ -161,4 +241,46 @@ function footer(report: AuditReport, paint: Paint): string {
     "could-not-run": paint("Could not run every MUST.", "bad"),
   } as const;
   return [...lines, `${verdicts[verdictOf(report)]} (${(report.durationMs / 1000).toFixed(1)} s)`].join("\n");
+}
+
+/** One JSON document. `formatVersion` changes when a field is removed or changes its meaning. */
+export function renderJsonReport({ cause, ...report }: AuditReport): string {
+  const document = {
+    tool: "check-receiver",
+    formatVersion: 1,
+    verdict: verdictOf(report),
+    ...(cause && { cause }),
+    summary: summaryOfReport(report),
+    notObserved: notObserved(report),
+    ...report,
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** The report for CI: a test case for each check. The root cause is the first; what it leaves without a result is skipped. */
+export function renderJunitReport(report: AuditReport): string {
+  const { cause, problem, results, stoppedDuring } = report;
+  const unfinished =
+    problem && results.length === 0
+      ? [problem.message, ...problem.hints]
+      : stoppedDuring && [`the receiver stopped during ${stoppedDuring.join(", ")}`];
+  const ordered = [...results].sort((a, b) => Number(b.id === cause?.check) - Number(a.id === cause?.check));
+  return renderJunit("workspace-tasks check-receiver", [
+    ...ordered.map((result) => caseOf(result, result.id === cause?.check ? `${cause.message}; ` : "")),
+    ...(unfinished
+      ? [{ id: "run", name: "check-receiver runs to its end", error: unfinished.join(" ") }]
+      : []),
+  ]);
+}
+
+function caseOf({ id, requirement, title, ...result }: AuditResult, cause: string): JunitCase {
+  const { outcome, sent, expected, received, fix } = result;
+  const test = { id, name: `${requirement} ${title}` };
+  if (outcome === "passed") return test;
+  if (outcome === "unfinished") return { ...test, error: received };
+  // Systems of CI have no third kind of failure: a SHOULD does not fail the run, and does not fail its case.
+  const message = `${cause}expected ${expected}, received ${received}`;
+  if (outcome !== "failed") return { ...test, skipped: `${outcome}: ${received}` };
+  if (requirement === "SHOULD") return { ...test, skipped: `${message}; ${fix}` };
+  return { ...test, failure: message, details: `sent: ${sent}; fix: ${fix}` };
 }

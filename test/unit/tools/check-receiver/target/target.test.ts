@@ -1,9 +1,32 @@
 import { createServer, type RequestListener } from "node:http";
-import { expect, it, vi } from "vitest";
-import { createObserver } from "../../../../../mock-server/tools/check-receiver/target/observer.ts";
-import { resolveAuditOptions } from "../../../../../mock-server/tools/check-receiver/target/options.ts";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it, vi } from "vitest";
+import { type AuditOptions, auditReceiver } from "workspace-tasks/check-receiver";
+import {
+  createObserver,
+  keyOf,
+  resolveAuditOptions,
+  sign,
+  signWithKey,
+} from "../../../../../mock-server/tools/check-receiver/target/target.ts";
 import { secret } from "../../../../support/receivers/audit-fixture.ts";
 import { serveReceiver } from "../../../../support/receivers/running-receiver.ts";
+
+const content = { id: "msg_1", timestamp: "1700000000", body: Buffer.from('{"a":"é"}') };
+
+describe("the signatures of check-receiver", () => {
+  it("sign and signWithKey return the signature of the public library", () => {
+    const library = new Webhook(secret).sign("msg_1", new Date(1_700_000_000_000), '{"a":"é"}');
+    expect(sign(content, secret)).toBe(library);
+    expect(signWithKey(content, keyOf(secret))).toBe(library);
+  });
+
+  it("sign signs bytes that are not UTF-8 unchanged, which the public library cannot", () => {
+    const bytes = { ...content, body: Buffer.from([0xff]) };
+    const replaced = { ...content, body: Buffer.from("\uFFFD") };
+    expect(sign(bytes, secret)).not.toBe(sign(replaced, secret));
+  });
+});
 
 it("the observe URL may respond later than a delivery, and what it returns instead of JSON is no late response", async () => {
   const server = createServer((request, response) => {
@@ -62,4 +85,39 @@ it("an observe URL whose body has no end did not respond in time", async () => {
   const outcome = await observe((_, response) => void response.write('{"count":'));
   limit.mockRestore();
   expect(outcome).toBe("ObserverError: the observe URL did not respond within 10000 ms");
+});
+
+const valid: AuditOptions = {
+  url: "http://127.0.0.1:1/",
+  secret: `whsec_${Buffer.alloc(32, 1).toString("base64")}`,
+};
+
+describe("auditReceiver options", () => {
+  it.each<[object, string]>([
+    [{ timeoutms: 5 }, "did you mean timeoutMs?"],
+    [{ timeoutMs: "5" }, "timeoutMs: expected a whole number of milliseconds"],
+    [{ concurrency: 0 }, "concurrency: "],
+    [{ url: "webhooks" }, "url: expected an http or https URL"],
+    [{ url: "ftp://host/" }, "url: expected an http or https URL"],
+    [{ observeUrl: "effects" }, "observeUrl: expected an http or https URL"],
+    [{ only: "signature" }, "only: expected an array"],
+    [{ secret: undefined }, "secret: "],
+    [{ only: ["signatur"] }, "did you mean signature?"],
+  ])("auditReceiver rejects %j", async (options, message) => {
+    await expect(auditReceiver({ ...valid, ...options })).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it.each(["secret", "oldSecret"])(
+    "auditReceiver rejects a malformed %s without repeating it",
+    async (name) => {
+      const auditing = auditReceiver({ ...valid, [name]: `${valid.secret}\n` });
+      await expect(auditing).rejects.toMatchObject({
+        code: "SECRET_INVALID",
+        message: expect.not.stringContaining(valid.secret),
+      });
+    },
+  );
 });
