@@ -2,7 +2,7 @@
 // cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
 // until its own grace period ends.
 
-import { isReceiverUrl } from "../checks.ts";
+import { isHttpUrl, isReceiverUrl } from "../checks.ts";
 import type {
   CreateWebhookEndpointInput,
   RequireFields,
@@ -223,7 +223,12 @@ function findEndpoint(
 }
 
 function checkUrl(world: World, url: string): void {
-  if (!isReceiverUrl(url, world.settings)) throw badInput("Webhook endpoint url must be an HTTPS URL");
+  if (isReceiverUrl(url, world.settings)) return;
+  // In the log, the inspector and the control API: a receiver of a test often has no certificate.
+  const advice = isHttpUrl(url)
+    ? "the mock delivers plain HTTP to this computer alone; allow the host with the setting httpHostsAllowed or --allow-http-host"
+    : undefined;
+  throw badInput("Webhook endpoint url must be an HTTPS URL", advice);
 }
 
 /** The subscription to store: without duplicates, in order of first appearance; `null` is all. */

@@ -12,7 +12,8 @@ export class ServiceError extends MockServerError {
   }
 }
 
-export const badInput = (message: string) => new ServiceError("BAD_USER_INPUT", message);
+export const badInput = (message: string, reason?: string) =>
+  new ServiceError("BAD_USER_INPUT", message, reason);
 export const notFound = (message: string) => new ServiceError("NOT_FOUND", message);
 export const conflict = (message: string) => new ServiceError("CONFLICT", message);
 

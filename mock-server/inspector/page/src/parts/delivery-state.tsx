@@ -62,23 +62,27 @@ export const DeliveryBadge = ({ delivery }: { readonly delivery: DeliverySummary
 export const nameOfEndpoint = (url: string | null): string =>
   url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
 
-/** Where it is narrow, the host is cut: the paths of endpoints on one host are what differs. */
-export function EndpointName({ url }: { readonly url: string | null }) {
-  const name = nameOfEndpoint(url);
-  const slash = name.indexOf("/");
-  const host = slash < 0 ? name : name.slice(0, slash);
-  return (
-    <span class="endpoint-name" title={url ?? undefined}>
-      <span>{host}</span>
-      <span>{name.slice(host.length)}</span>
-    </span>
-  );
+const labelCharsMax = 44;
+
+/** The URL in few characters: the host stays, the middle is cut, the end of the path is what differs. */
+export function labelOfEndpoint(url: string | null, charsMax = labelCharsMax): string {
+  const name = nameOfEndpoint(url).replace(/\/$/, "");
+  if (name.length <= charsMax) return name;
+  const host = name.slice(0, `${name}/`.indexOf("/"));
+  const startChars = Math.min(host.length + 1, Math.ceil(charsMax * 0.6));
+  return `${name.slice(0, startChars)}…${name.slice(1 + startChars - charsMax)}`;
 }
 
-/** `/hooks` of a URL, or its host where the path is the root. */
-export function shortNameOf(url: string | null): string {
-  const name = nameOfEndpoint(url).replace(/\/$/, "");
-  return name.slice(Math.max(0, name.indexOf("/")));
+export const EndpointName = ({ url }: { readonly url: string | null }) => (
+  <span class="endpoint-name one-line" title={url ?? undefined}>
+    {labelOfEndpoint(url)}
+  </span>
+);
+
+/** `refused`, `timed out`, or `no response` after another failure of the connection. */
+export function reasonOfFailure(error: string | null): string {
+  if (error?.startsWith("ECONNREFUSED")) return "refused";
+  return error && /response within/.test(error) ? "timed out" : "no response";
 }
 
 /** `500`, `no response`, or nothing before the first attempt. */
@@ -92,10 +96,10 @@ export function LastResponse({ delivery }: { readonly delivery: DeliverySummary 
   );
 }
 
-/** `401 → /hooks` in the colour of the outcome. */
+/** `401 → host/hooks` in the colour of the outcome. */
 export const Outcome = ({ status, error, url }: OutcomeProps) => (
   <span class={`toned tone-${error === null ? "good" : "bad"}`} title={error ?? undefined}>
-    {status ?? "no response"} → {shortNameOf(url)}
+    {status ?? reasonOfFailure(error)} → {labelOfEndpoint(url, 32)}
   </span>
 );
 
@@ -115,7 +119,7 @@ interface Due {
 export function describeDue({ state, at, url }: Due, nowMs: number): string {
   const untilMs = at === null ? 0 : Date.parse(at) - nowMs;
   if (state === "running") return `runs for ${formatDuration(Math.max(0, -untilMs))}`;
-  if (state === "waits for a connection") return `waits for a free connection to ${shortNameOf(url)}`;
+  if (state === "waits for a connection") return `waits for a free connection to ${labelOfEndpoint(url, 32)}`;
   if (state === "waits for an event") return "waits for the event before it";
   return untilMs < 500 ? "now" : `in ${formatDuration(untilMs)}`;
 }

@@ -1,5 +1,6 @@
 import type { Overview } from "@workspace-tasks/mock-server/control";
 import { formatRelative, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
+import { reasonOfFailure } from "./delivery-state.tsx";
 
 export type Health = Overview["health"][number];
 
@@ -25,7 +26,7 @@ export function HealthStrip({ recent }: Pick<Health, "recent">) {
             width="4"
             height={height}
           >
-            {attempt && <title>{`${attempt.at} ${attempt.status ?? "no response"}`}</title>}
+            {attempt && <title>{`${attempt.at} ${attempt.status ?? reasonOfFailure(attempt.error)}`}</title>}
           </rect>
         );
       })}
@@ -55,6 +56,6 @@ export function describeHealth(health: Health | undefined, nowMs: number): strin
   const last = recent.at(-1);
   const success = lastSuccessAt && `last success ${formatRelative(Date.parse(lastSuccessAt), nowMs)}`;
   if (failingSince === null) return success || "no attempt yet";
-  const since = `${last?.status ?? "no response"} since ${formatTimeNear(failingSince, nowMs)}`;
+  const since = `${last?.status ?? reasonOfFailure(last?.error ?? null)} since ${formatTimeNear(failingSince, nowMs)}`;
   return success ? `${since}, ${success}` : `${since}, never a success`;
 }

@@ -7,17 +7,18 @@ import {
   LinkButton,
   TextField,
 } from "@workspace-tasks/page-parts/controls.tsx";
-import { type Column, column, ListView } from "@workspace-tasks/page-parts/lists.tsx";
+import { type Column, column, ListPanel, ListView } from "@workspace-tasks/page-parts/lists.tsx";
 import { goTo } from "@workspace-tasks/page-parts/route.ts";
 import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { Absent } from "@workspace-tasks/page-parts/status.tsx";
-import { formatRelative, formatTime } from "@workspace-tasks/page-parts/text.ts";
+import { formatRelative, formatTime, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
 import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
 import type { ViewProps } from "../app/views.ts";
-import { EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
+import { DeliveryBadge, EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
 import { describeHealth, type Health, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
 import { control } from "../state/mock.ts";
+import { ReplayRejected } from "./deliveries/replay-rejected.tsx";
 import { SendEvent } from "./send-event.tsx";
 
 interface Row {
@@ -57,15 +58,22 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
 ];
 
+/** Those that fail come first. */
+const urgencies = ["failing", "unstable", "healthy", "unused", "paused"];
+const urgencyOf = ({ endpoint, health }: Row) => urgencies.indexOf(stateOfEndpoint(endpoint.enabled, health));
+
 export function EndpointsView({ id, filter, overview }: ViewProps) {
   const nowMs = useNowMs();
   const topics = ["endpoint", "workspace", "clock"];
   const read = useResource("endpoints", topics, () => control.listEndpoints());
   const endpoints = read?.data ?? [];
-  const rows = endpoints.toReversed().map((endpoint) => ({
-    endpoint,
-    health: overview?.health.find(({ endpointId }) => endpointId === endpoint.id),
-  }));
+  const rows = endpoints
+    .toReversed()
+    .map((endpoint) => ({
+      endpoint,
+      health: overview?.health.find(({ endpointId }) => endpointId === endpoint.id),
+    }))
+    .sort((a, b) => urgencyOf(a) - urgencyOf(b));
   const detail = (selected: string) => {
     if (selected === "new") return <NewEndpoint />;
     if (selected === "send") return <SendEvent endpoints={endpoints} />;
@@ -143,6 +151,7 @@ function Endpoint({ endpoint, health }: Row) {
       </div>
       <Facts
         values={{
+          URL: <Copied value={url} />,
           health: (
             <>
               <HealthStrip recent={health?.recent ?? []} /> {describeHealth(health, nowMs)}
@@ -155,6 +164,7 @@ function Endpoint({ endpoint, health }: Row) {
           changed: formatTime(endpoint.updatedAt),
         }}
       />
+      <LastDeliveries id={id} failingSince={health?.failingSince ?? null} />
       <Secrets endpoint={endpoint} />
       <Actions>
         <ActionButton
@@ -169,9 +179,52 @@ function Endpoint({ endpoint, health }: Row) {
           name={`Delete ${url}`}
           class="toned tone-bad"
         />
-        <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />
       </Actions>
     </section>
+  );
+}
+
+const deliveriesListed = 8;
+
+/** How it responded to the last ones, and a replay of what it has rejected since it fails. */
+function LastDeliveries({ id, failingSince }: { readonly id: string; readonly failingSince: string | null }) {
+  const nowMs = useNowMs();
+  const log = useResource(`deliveries of ${id}`, ["delivery", "clock"], () =>
+    control.listDeliveries({ endpointId: id, order: "desc", limit: deliveriesListed }),
+  );
+  return (
+    <>
+      <ListPanel
+        title="Its last deliveries"
+        nothing={log && "No delivery yet."}
+        class="two-line-items"
+        footer={<a href={hashOf("deliveries", null, { endpointId: id })}>All its deliveries</a>}
+      >
+        {log?.data.map((delivery) => (
+          <li key={delivery.id}>
+            <div>
+              <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
+              <span class="muted one-line">{delivery.client}</span>
+              <span class="at-end">
+                <DeliveryBadge delivery={delivery} />
+              </span>
+            </div>
+            <div>
+              <span class={delivery.lastError === null ? "muted" : "toned tone-bad"}>
+                {delivery.lastError ?? delivery.lastStatus ?? "no attempt yet"}
+              </span>
+              <span class="at-end muted">{formatTimeNear(delivery.createdAt, nowMs)}</span>
+            </div>
+          </li>
+        ))}
+      </ListPanel>
+      {failingSince !== null && (
+        <ReplayRejected
+          query={{ endpointId: id }}
+          label={`Replay what it has rejected since ${formatTimeNear(failingSince, nowMs)}`}
+        />
+      )}
+    </>
   );
 }
 

@@ -13,10 +13,10 @@ import type { ViewProps } from "../app/views.ts";
 import {
   describeDue,
   EndpointName,
+  labelOfEndpoint,
   NextAttempt,
   Outcome,
   StatusBadge,
-  shortNameOf,
   toneOf,
 } from "../parts/delivery-state.tsx";
 import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
@@ -241,12 +241,12 @@ function addressOf({ kind, id, count, endpointId }: Due): string {
     : hashOf("deliveries", null, { endpointId: endpointId ?? "" });
 }
 
-/** `38 × attempt 4 → /hooks`. */
+/** `38 × attempt 4 → host/hooks`. */
 function nameOfDue({ kind, name, count, attempt, url }: Due): string {
   const times = count === 1 ? "" : `${count} × `;
   return kind === "stage"
     ? `${times}${name} ends`
-    : `${times}${count === 1 ? `${name}, ` : ""}attempt ${attempt} → ${shortNameOf(url)}`;
+    : `${times}${count === 1 ? `${name}, ` : ""}attempt ${attempt} → ${labelOfEndpoint(url, 32)}`;
 }
 
 function Recent() {

@@ -1,7 +1,7 @@
 import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 import { type Column, column, ListView, timeColumn, usePages } from "@workspace-tasks/page-parts/lists.tsx";
 import { useNowMs } from "@workspace-tasks/page-parts/state.ts";
-import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import { formatDuration, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
 import type { ViewProps } from "../app/views.ts";
 import { StatusBadge } from "../parts/delivery-state.tsx";
 import { control } from "../state/mock.ts";
@@ -11,7 +11,21 @@ import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
   timeColumn("time", rows, ({ at }) => at, nowMs),
-  column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf),
+  column(
+    "operation",
+    ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"],
+    (request) => (
+      <>
+        <span>{nameOf(request)}</span>
+        <span class="muted only-narrow">
+          {[formatTimeNear(request.at, nowMs), request.status ?? "cut", reasonIfAny(request)]
+            .filter((part) => part !== "")
+            .join(" · ")}
+        </span>
+      </>
+    ),
+    { class: "two-lines", value: nameOf },
+  ),
   column("router", ["68px", null, null], ({ router }) => router, { class: "muted" }),
   column("caller", ["80px", null, null], ({ caller }) => caller, { class: "muted" }),
   column("HTTP", ["46px", "46px", null], ({ status }) => status ?? "cut"),
@@ -48,7 +62,7 @@ export function RequestsView({ id, filter }: ViewProps) {
       id={id}
       filter={filter}
       fields={[
-        { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
+        { name: "text", label: "requests that contain", placeholder: "operation, key, error" },
         { name: "result", label: "result", options: resultNames },
       ]}
       chart={<RequestHistogram query={query} filter={filter} />}

@@ -11,8 +11,8 @@ import {
   EndpointName,
   isDue,
   LastResponse,
+  labelOfEndpoint,
   NextAttempt,
-  nameOfEndpoint,
 } from "../../parts/delivery-state.tsx";
 import { control } from "../../state/mock.ts";
 import { DeliveryHistogram, type DeliveryQuery, outcomes } from "../histograms.tsx";
@@ -83,7 +83,7 @@ function queryOf({ text = "", endpointId, lastResponse, status, from, to }: Filt
 
 /** An endpoint that was deleted can still be the filter. */
 function endpointOptions(endpoints: readonly EndpointSummary[], chosen: string | undefined) {
-  const options = endpoints.map(({ id: value, url }) => ({ value, text: nameOfEndpoint(url) }));
+  const options = endpoints.map(({ id: value, url }) => ({ value, text: labelOfEndpoint(url) }));
   const isListed = !chosen || endpoints.some(({ id }) => id === chosen);
   return isListed ? options : [...options, { value: chosen, text: `endpoint ${shortId(chosen)}` }];
 }
@@ -113,7 +113,7 @@ export function DeliveriesView({ id, filter }: ViewProps) {
           options: endpointOptions(endpoints, filter["endpointId"]),
         },
       ]}
-      actions={<ReplayRejected query={query} rows={list.rows} hasMore={list.showOlder !== undefined} />}
+      actions={<ReplayRejected query={query} />}
       chart={<DeliveryHistogram query={query} filter={filter} />}
       list={list}
       keyOf={(delivery) => delivery.id}
