@@ -46,6 +46,22 @@ export function stateOfEndpoint(enabled: boolean, health: Health | undefined): s
   return recent.slice(-failingMin).some(({ error }) => error === null) ? "unstable" : "failing";
 }
 
+const urgencies = ["failing", "unstable", "healthy", "unused", "paused"];
+
+/** Endpoints with their health: those that fail come first. */
+export function byUrgency<Endpoint extends { readonly id: string; readonly enabled: boolean }>(
+  endpoints: readonly Endpoint[],
+  healths: readonly Health[],
+): readonly { readonly endpoint: Endpoint; readonly health: Health | undefined }[] {
+  const rows = endpoints.map((endpoint) => ({
+    endpoint,
+    health: healths.find(({ endpointId }) => endpointId === endpoint.id),
+  }));
+  const urgencyOf = ({ endpoint, health }: (typeof rows)[number]) =>
+    urgencies.indexOf(stateOfEndpoint(endpoint.enabled, health));
+  return rows.sort((a, b) => urgencyOf(a) - urgencyOf(b));
+}
+
 /** `67 %`, or nothing before the first attempt. */
 export const successRate = (health: Health | undefined): string =>
   health && health.attempts > 0 ? `${Math.floor((health.succeeded / health.attempts) * 100)} %` : "–";

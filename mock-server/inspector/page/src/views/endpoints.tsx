@@ -15,8 +15,15 @@ import { formatRelative, formatTime, formatTimeNear } from "@workspace-tasks/pag
 import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
 import type { ViewProps } from "../app/views.ts";
-import { DeliveryBadge, EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
-import { describeHealth, type Health, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
+import { DeliveryBadge, EndpointName, labelOfEndpoint, StatusBadge } from "../parts/delivery-state.tsx";
+import {
+  byUrgency,
+  describeHealth,
+  type Health,
+  HealthStrip,
+  stateOfEndpoint,
+  successRate,
+} from "../parts/health.tsx";
 import { control } from "../state/mock.ts";
 import { ReplayRejected } from "./deliveries/replay-rejected.tsx";
 import { SendEvent } from "./send-event.tsx";
@@ -58,22 +65,12 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
 ];
 
-/** Those that fail come first. */
-const urgencies = ["failing", "unstable", "healthy", "unused", "paused"];
-const urgencyOf = ({ endpoint, health }: Row) => urgencies.indexOf(stateOfEndpoint(endpoint.enabled, health));
-
 export function EndpointsView({ id, filter, overview }: ViewProps) {
   const nowMs = useNowMs();
   const topics = ["endpoint", "workspace", "clock"];
   const read = useResource("endpoints", topics, () => control.listEndpoints());
   const endpoints = read?.data ?? [];
-  const rows = endpoints
-    .toReversed()
-    .map((endpoint) => ({
-      endpoint,
-      health: overview?.health.find(({ endpointId }) => endpointId === endpoint.id),
-    }))
-    .sort((a, b) => urgencyOf(a) - urgencyOf(b));
+  const rows = byUrgency(endpoints.toReversed(), overview?.health ?? []);
   const detail = (selected: string) => {
     if (selected === "new") return <NewEndpoint />;
     if (selected === "send") return <SendEvent endpoints={endpoints} />;
@@ -144,9 +141,7 @@ function Endpoint({ endpoint, health }: Row) {
   return (
     <section class="panel" aria-label={url}>
       <div class="title-bar">
-        <h3 class="clamped" title={url}>
-          {url}
-        </h3>
+        <h3 title={url}>{labelOfEndpoint(url)}</h3>
         <StatusBadge status={stateOfEndpoint(enabled, health)} />
       </div>
       <Facts

@@ -19,7 +19,7 @@ import {
   StatusBadge,
   toneOf,
 } from "../parts/delivery-state.tsx";
-import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
+import { byUrgency, describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
 import { control, transport, useClock } from "../state/mock.ts";
 import { formatReset } from "../text/http-text.ts";
@@ -145,8 +145,7 @@ function Endpoints({ overview }: Pick<ViewProps, "overview">) {
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints())?.data ?? [];
   return (
     <ListPanel title="Endpoints" nothing={overview && "No endpoint yet."} class="two-line-items">
-      {endpoints.map(({ id, url, enabled }) => {
-        const health = overview?.health.find(({ endpointId }) => endpointId === id);
+      {byUrgency(endpoints, overview?.health ?? []).map(({ endpoint: { id, url, enabled }, health }) => {
         return (
           <li key={id}>
             <div>
