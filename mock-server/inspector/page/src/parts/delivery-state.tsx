@@ -74,7 +74,7 @@ export function labelOfEndpoint(url: string | null, charsMax = labelCharsMax): s
 }
 
 export const EndpointName = ({ url }: { readonly url: string | null }) => (
-  <span class="endpoint-name one-line" title={url ?? undefined}>
+  <span class="endpoint-name" title={url ?? undefined}>
     {labelOfEndpoint(url)}
   </span>
 );
