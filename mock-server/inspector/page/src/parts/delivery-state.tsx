@@ -2,6 +2,7 @@ import type { DeliverySummary } from "@workspace-tasks/mock-server/control";
 import { useNowMs } from "@workspace-tasks/page-parts/state.ts";
 import * as parts from "@workspace-tasks/page-parts/status.tsx";
 import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import { labelOfEndpoint, reasonOfFailure } from "../text/endpoint-labels.ts";
 
 const statuses: parts.StatusTexts = {
   RUNNING: { tone: "run" },
@@ -58,32 +59,11 @@ export const DeliveryBadge = ({ delivery }: { readonly delivery: DeliverySummary
   />
 );
 
-/** The URL of an endpoint without its scheme. */
-export const nameOfEndpoint = (url: string | null): string =>
-  url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
-
-const labelCharsMax = 44;
-
-/** The URL in few characters: the host stays, the middle is cut, the end of the path is what differs. */
-export function labelOfEndpoint(url: string | null, charsMax = labelCharsMax): string {
-  const name = nameOfEndpoint(url).replace(/\/$/, "");
-  if (name.length <= charsMax) return name;
-  const host = name.slice(0, `${name}/`.indexOf("/"));
-  const startChars = Math.min(host.length + 1, Math.ceil(charsMax * 0.6));
-  return `${name.slice(0, startChars)}…${name.slice(1 + startChars - charsMax)}`;
-}
-
 export const EndpointName = ({ url }: { readonly url: string | null }) => (
   <span class="endpoint-name" title={url ?? undefined}>
     {labelOfEndpoint(url)}
   </span>
 );
-
-/** `refused`, `timed out`, or `no response` after another failure of the connection. */
-export function reasonOfFailure(error: string | null): string {
-  if (error?.startsWith("ECONNREFUSED")) return "refused";
-  return error && /response within/.test(error) ? "timed out" : "no response";
-}
 
 /** `500`, `no response`, or nothing before the first attempt. */
 export function LastResponse({ delivery }: { readonly delivery: DeliverySummary }) {

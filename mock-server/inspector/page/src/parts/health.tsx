@@ -1,6 +1,6 @@
 import type { Overview } from "@workspace-tasks/mock-server/control";
 import { formatRelative, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
-import { reasonOfFailure } from "./delivery-state.tsx";
+import { reasonOfFailure } from "../text/endpoint-labels.ts";
 
 export type Health = Overview["health"][number];
 

@@ -15,7 +15,7 @@ import { formatRelative, formatTime, formatTimeNear } from "@workspace-tasks/pag
 import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
 import type { ViewProps } from "../app/views.ts";
-import { DeliveryBadge, EndpointName, labelOfEndpoint, StatusBadge } from "../parts/delivery-state.tsx";
+import { DeliveryBadge, EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
 import {
   byUrgency,
   describeHealth,
@@ -25,6 +25,7 @@ import {
   successRate,
 } from "../parts/health.tsx";
 import { control } from "../state/mock.ts";
+import { labelOfEndpoint } from "../text/endpoint-labels.ts";
 import { ReplayRejected } from "./deliveries/replay-rejected.tsx";
 import { SendEvent } from "./send-event.tsx";
 

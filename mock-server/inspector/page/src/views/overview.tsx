@@ -13,7 +13,6 @@ import type { ViewProps } from "../app/views.ts";
 import {
   describeDue,
   EndpointName,
-  labelOfEndpoint,
   NextAttempt,
   Outcome,
   StatusBadge,
@@ -22,6 +21,7 @@ import {
 import { byUrgency, describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
 import { control, transport, useClock } from "../state/mock.ts";
+import { labelOfEndpoint } from "../text/endpoint-labels.ts";
 import { formatReset } from "../text/http-text.ts";
 import { nameOf } from "../text/request-labels.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";

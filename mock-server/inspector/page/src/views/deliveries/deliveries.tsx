@@ -11,10 +11,10 @@ import {
   EndpointName,
   isDue,
   LastResponse,
-  labelOfEndpoint,
   NextAttempt,
 } from "../../parts/delivery-state.tsx";
 import { control } from "../../state/mock.ts";
+import { labelOfEndpoint } from "../../text/endpoint-labels.ts";
 import { DeliveryHistogram, type DeliveryQuery, outcomes } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import { ReplayRejected } from "./replay-rejected.tsx";

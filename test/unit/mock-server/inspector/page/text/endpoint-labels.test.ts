@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   labelOfEndpoint,
   reasonOfFailure,
-} from "../../../../../../mock-server/inspector/page/src/parts/delivery-state.tsx";
+} from "../../../../../../mock-server/inspector/page/src/text/endpoint-labels.ts";
 
 describe("the label of an endpoint", () => {
   it.each([
