@@ -9,11 +9,11 @@ export type {
 export type { EndpointDetail, EndpointSummary } from "./control/endpoints.ts";
 export type { FaultsView, FiredFaultView } from "./control/faults.ts";
 export type { Page } from "./control/fields.ts";
-export type { ApiKeyView } from "./control/keys.ts";
 export type { ClockView, Overview } from "./control/mock.ts";
 export type { RecordedRequest, RequestDetail } from "./control/requests.ts";
 export type { SearchHit } from "./control/search.ts";
 export type { ListedTask, TaskDetail } from "./control/tasks.ts";
+export type { ApiKeyView } from "./control/workspaces.ts";
 export { isMockServerError } from "./errors.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { schemaText } from "./generated/schema-text.ts";

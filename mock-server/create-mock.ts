@@ -5,7 +5,7 @@ import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import { invalidOption } from "./checks.ts";
 import { MockServerError } from "./errors.ts";
 import { wrongFaultRule } from "./graphql/checks.ts";
-import type { Service } from "./http/service.ts";
+import type { Service } from "./http/router.ts";
 import { hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
 import { createNamedWorlds, type MockWorlds } from "./named-worlds.ts";
 import { createInProcessTransport, type Transport } from "./outbound.ts";

@@ -12,8 +12,7 @@ import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control
 import type { WorldDirectory, WorldView } from "./control/worlds.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/checks.ts";
-import { createHandler } from "./http/router.ts";
-import type { Service } from "./http/service.ts";
+import { createHandler, type Service } from "./http/router.ts";
 import type { Transport } from "./outbound.ts";
 import { seedWorld } from "./rules/seeding.ts";
 import type { Settings } from "./settings/settings.ts";

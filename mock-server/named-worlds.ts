@@ -5,7 +5,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { NewWorld, WorldDirectory } from "./control/worlds.ts";
 import { MockServerError } from "./errors.ts";
 import { checkFaultPlan } from "./graphql/checks.ts";
-import type { Service } from "./http/service.ts";
+import type { Service } from "./http/router.ts";
 import {
   type HostedWorld,
   hostWorld,

@@ -4,7 +4,6 @@ import { createDeliveryControls, deliveryRoutes } from "./deliveries.ts";
 import { createEndpointControls, endpointRoutes } from "./endpoints.ts";
 import { createEventControls, eventRoutes } from "./events.ts";
 import { createFaultControls, faultRoutes } from "./faults.ts";
-import { createKeyControls, keyRoutes } from "./keys.ts";
 import { createMockControls, type MockControlsOptions, mockRoutes } from "./mock.ts";
 import { createOverrideControls, overrideRoutes } from "./overrides.ts";
 import { createRequestControls, requestRoutes } from "./requests.ts";
@@ -13,7 +12,7 @@ import { createSearchControls, searchRoutes } from "./search.ts";
 import { createSettingsControls, settingsRoutes } from "./settings.ts";
 import { createTaskControls, taskRoutes } from "./tasks.ts";
 import { createUploadControls, uploadRoutes } from "./uploads.ts";
-import { createWorkspaceControls, workspaceRoutes } from "./workspaces.ts";
+import { createKeyControls, createWorkspaceControls, keyRoutes, workspaceRoutes } from "./workspaces.ts";
 import { createWorldControls, type WorldDirectory, worldRoutes } from "./worlds.ts";
 
 /** Every call of the control API by the name of its method; only the event stream is not among them. */

@@ -1,8 +1,21 @@
 import * as z from "zod";
-import { changeMembership, removeMembership } from "../rules/identity.ts";
-import { roleSchema } from "../state/records.ts";
+import {
+  changeMembership,
+  createApiKey,
+  createPartnerKey,
+  exchangeApiKey,
+  issuePartnerToken,
+  issueTokens,
+  membershipOf,
+  removeMembership,
+  revokeApiKey,
+} from "../rules/identity.ts";
+import { found } from "../rules/service-error.ts";
+import { type ApiKeyRecord, keyAccessSchema, roleSchema } from "../state/records.ts";
+import { isoTime, isoTimeOrNull } from "../time/duration.ts";
+import type { World } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
-import { id, listOf } from "./fields.ts";
+import { id, listOf, time } from "./fields.ts";
 import { type ControlsOf, defineRoute } from "./route.ts";
 
 const workspace = z.object({
@@ -52,5 +65,142 @@ export function createWorkspaceControls(worlds: WorldHolder): ControlsOf<typeof 
     removeMembership(membershipId) {
       removeMembership(worlds.current, membershipId);
     },
+  };
+}
+
+const newApiKey = z.strictObject({
+  workspaceId: id.optional().describe("Default: the first workspace."),
+  userId: id.optional().describe("An existing member. Default: a new user joins for this key."),
+  role: roleSchema.optional().describe("Role of the new user. Default: `admin`."),
+  access: keyAccessSchema.optional().describe("Default: `read_write`."),
+  expiresInDays: z
+    .union([z.literal(30), z.literal(60), z.literal(90), z.literal(365)])
+    .optional()
+    .describe("Default: 90."),
+});
+
+const apiKey = z.object({
+  id,
+  workspaceId: id,
+  userId: id,
+  membershipId: id.nullable().describe("`null` once the user has left the workspace."),
+  role: roleSchema.nullable(),
+  access: keyAccessSchema,
+  createdAt: time,
+  expiresAt: time,
+  revokedAt: time.nullable(),
+});
+
+const rateLimit = z.object({
+  keyId: id,
+  used: z.int(),
+  remaining: z.int(),
+  resetsAt: time.nullable().describe("When the oldest counted request leaves the window."),
+});
+
+export type ApiKeyView = z.output<typeof apiKey>;
+
+export const keyRoutes = {
+  createApiKey: defineRoute("POST /api-keys", {
+    summary: "Creates an API key, as the web app does.",
+    input: newApiKey,
+    status: 201,
+    response: apiKey.extend({ apiKey: z.string().describe("Shown only here.") }),
+  }),
+  listApiKeys: defineRoute("GET /api-keys", {
+    summary: "All API keys, without the keys themselves.",
+    response: listOf(apiKey),
+  }),
+  revokeApiKey: defineRoute("DELETE /api-keys/{id}", { summary: "Revokes an API key." }),
+  createPartnerKey: defineRoute("POST /partner-keys", {
+    summary: "Creates a partner key.",
+    input: z.strictObject({ partnerId: id.optional().describe("Default: a new partner.") }),
+    status: 201,
+    response: z.object({ id, partnerId: id, partnerApiKey: z.string() }),
+  }),
+  listPartnerKeys: defineRoute("GET /partner-keys", {
+    summary: "All partner keys, without the keys themselves.",
+    response: listOf(z.object({ id, partnerId: id, createdAt: time, revokedAt: time.nullable() })),
+  }),
+  createPartnerToken: defineRoute("POST /partner-tokens", {
+    summary: "Issues a token of a partner key.",
+    input: z.strictObject({ keyId: id }),
+    status: 201,
+    response: z.object({ accessToken: z.string() }),
+  }),
+  createTokens: defineRoute("POST /tokens", {
+    summary: "Exchanges an API key for tokens, as a client does.",
+    input: z.strictObject({
+      apiKey: z.string().optional().describe("Default: the mock's own."),
+      keyId: id.optional().describe("Id of the key, in place of the key."),
+    }),
+    status: 201,
+    response: z.object({ userToken: z.string(), workspaceToken: z.string() }),
+  }),
+  listRateLimits: defineRoute("GET /rate-limits", {
+    summary: "Requests used and left of each key that has made some in its window.",
+    response: listOf(rateLimit),
+  }),
+};
+
+export function createKeyControls(worlds: WorldHolder): ControlsOf<typeof keyRoutes> {
+  return {
+    createApiKey(input = {}) {
+      const workspaceId = input.workspaceId ?? worlds.seedData.workspaceId;
+      const { apiKey, record } = createApiKey(worlds.current, { ...input, workspaceId });
+      return { ...viewApiKey(worlds.current, record), apiKey };
+    },
+    listApiKeys: () => ({
+      data: [...worlds.current.state.apiKeys.values()].map((key) => viewApiKey(worlds.current, key)),
+    }),
+    revokeApiKey(apiKeyId) {
+      revokeApiKey(worlds.current, apiKeyId);
+    },
+    createPartnerKey(input = {}) {
+      const { partnerApiKey, record } = createPartnerKey(worlds.current, input);
+      return { id: record.id, partnerId: record.partnerId, partnerApiKey };
+    },
+    createTokens({ apiKey = worlds.seedData.apiKey, keyId } = {}) {
+      const world = worlds.current;
+      if (keyId === undefined) return exchangeApiKey(world, { refreshToken: apiKey });
+      return issueTokens(world, found(world.state.apiKeys.get(keyId), "API key not found"));
+    },
+    listPartnerKeys: () => ({
+      data: [...worlds.current.state.partnerKeys.values()].map(
+        ({ id, partnerId, createdAtMs, revokedAtMs }) => ({
+          id,
+          partnerId,
+          createdAt: isoTime(createdAtMs),
+          revokedAt: isoTimeOrNull(revokedAtMs),
+        }),
+      ),
+    }),
+    createPartnerToken({ keyId }) {
+      const world = worlds.current;
+      return issuePartnerToken(world, found(world.state.partnerKeys.get(keyId), "Partner key not found"));
+    },
+    listRateLimits() {
+      const { limiter, clock } = worlds.current;
+      return {
+        data: limiter
+          .usages(clock.now())
+          .map(({ resetsAtMs, ...usage }) => ({ ...usage, resetsAt: isoTimeOrNull(resetsAtMs) })),
+      };
+    },
+  };
+}
+
+function viewApiKey(world: World, key: ApiKeyRecord): ApiKeyView {
+  const membership = membershipOf(world, key);
+  return {
+    id: key.id,
+    workspaceId: key.workspaceId,
+    userId: key.userId,
+    membershipId: membership?.id ?? null,
+    role: membership?.role ?? null,
+    access: key.access,
+    createdAt: isoTime(key.createdAtMs),
+    expiresAt: isoTime(key.expiresAtMs),
+    revokedAt: isoTimeOrNull(key.revokedAtMs),
   };
 }

@@ -4,6 +4,8 @@
 
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Controls } from "../control/contract.ts";
+import type { EventStream } from "../control/event-stream.ts";
 import { toFetchResponse, type WireResponse } from "../faults.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody, type GraphqlRequest, type RequestBody, singleHeader } from "../graphql/request.ts";
@@ -12,8 +14,8 @@ import { hasKey } from "../rules/identity.ts";
 import type { Router } from "../state/fault.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { worldOfToken } from "../world/tokens.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import { holdRequest, type RequestHold } from "./request-hold.ts";
-import type { Service } from "./service.ts";
 
 const uploadPath = "/api/uploads";
 
@@ -21,6 +23,20 @@ const uploadPath = "/api/uploads";
 export function routerAt(path: string): Router | null {
   if (path === "/graphql") return "base";
   return path === "/gateway/graphql" ? "gateway" : null;
+}
+
+/** One world of a running mock, as the adapters see it. */
+export interface Service {
+  readonly worlds: WorldHolder;
+  /** The other worlds of the mock, by name; empty in one of them. */
+  readonly named: ReadonlyMap<string, Service>;
+  /** The world that the prefix `/w/{name}` addresses. */
+  find(name: string): Service | null;
+  /** Loaded at the first call, and then the same ones. */
+  controls(): Promise<Controls>;
+  readonly stream: EventStream;
+  /** Reads the files of the inspector, by their path below the page; none when it is not built. */
+  pageFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
 /** @param hold of a request that a socket has received */

@@ -19,8 +19,15 @@ import { MockServerError } from "../errors.ts";
 import { ConnectionCutError, type WireResponse } from "../faults.ts";
 import { decodeBody } from "../graphql/request.ts";
 import { holdRequest, type RequestHold } from "../http/request-hold.ts";
-import { clocksFor, type Handler, type Located, locate, routerAt, serveGraphql } from "../http/router.ts";
-import type { Service } from "../http/service.ts";
+import {
+  clocksFor,
+  type Handler,
+  type Located,
+  locate,
+  routerAt,
+  type Service,
+  serveGraphql,
+} from "../http/router.ts";
 import type { Router } from "../state/fault.ts";
 
 interface HttpListenerOptions {

@@ -30,17 +30,15 @@ import { connectionCodeOf } from "../../connection-errors.ts";
 import {
   createForwarder,
   type ForwardedDelivery,
-  probeHeader,
-  type RejectedRequest,
-} from "../../listen/forwarder.ts";
-import {
   type Owner,
+  probeHeader,
   type RecordedRun,
+  type RejectedRequest,
   recordRun,
   removeLeft,
   removeMarked,
   type StateOptions,
-} from "../../listen/left-endpoints.ts";
+} from "../../listen.ts";
 import { withoutSecrets as shownUrl } from "../parse-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { WebhookEndpoints } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { removeLeft } from "../../../../mock-server/tools/listen/left-endpoints.ts";
-import { withFolder } from "../../../support/with-folder.ts";
+import { removeLeft } from "../../../mock-server/tools/listen.ts";
+import { withFolder } from "../../support/with-folder.ts";
 
 it("keeps the record of another version, and forgets one that was cut short before its endpoint was created", () =>
   withFolder(async (folder) => {
