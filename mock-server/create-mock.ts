@@ -21,7 +21,7 @@ export interface MockServer extends MockWorld {
 
 /** What a mock needs besides the globals of the web. */
 export interface Platform extends Pick<WorldSetup, "hashing" | "pageFiles"> {
-  /** Of deliveries to other computers, and of downloads. */
+  /** Carries deliveries to other computers, and downloads. */
   createTransport(options: MockServerOptions): Transport;
   /** Serves the world, and those below it, on a port; `null` when the options want none. */
   listen(service: Service, options: MockServerOptions): Promise<Listener | null>;

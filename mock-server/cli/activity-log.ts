@@ -7,7 +7,7 @@ import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { visible } from "@workspace-tasks/kernel/visible.ts";
 import { redactText } from "../graphql/redaction.ts";
 
-/** As the control API's stream has it, or a mock's `subscribe`. */
+/** An activity as the control API's stream has it, or a mock's `subscribe`. */
 export interface LoggedActivity {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -17,13 +17,13 @@ export interface LineOptions {
   readonly color: boolean;
   /** The date too, for a virtual clock whose days pass in a moment. */
   readonly date: boolean;
-  /** Of a named world. */
+  /** The name of the world; absent for the mock's own. */
   readonly world?: string | undefined;
 }
 
 interface LogLine {
   readonly time: string;
-  /** Of a single line, after its time. */
+  /** A single line, without its time. */
   readonly text: string;
   /** What equal lines have in common, coloured alike: not how long they took. */
   readonly group: string;

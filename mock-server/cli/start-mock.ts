@@ -14,7 +14,7 @@ import { readSettings, reasonOf } from "./read-settings.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
-  /** Of the endpoint registered for `--deliver-to`. */
+  /** The secret of the endpoint registered for `--deliver-to`. */
   readonly signingSecret: string | undefined;
   /** Writes the state file a last time, if there is one, and stops. @throws CommandError when it cannot be written */
   stop(): Promise<void>;

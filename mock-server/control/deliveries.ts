@@ -210,7 +210,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
   };
 }
 
-/** Those that a filter may match: of one subject they are found without a look at all others. */
+/** The deliveries that a filter may match: those of one subject are found without a look at all others. */
 function candidates(world: World, { subject }: DeliveryFilter): Iterable<DeliveryRecord> {
   if (subject === undefined) return world.state.deliveries.values();
   return eventsOfSubject(world, subject).flatMap(({ id }) => deliveriesOfEvent(world, id));

@@ -12,9 +12,9 @@ interface ExpectedNumber {
 interface Expectation<Item> {
   /** For messages, such as `request`. */
   readonly noun: string;
-  /** Those that exist now, oldest first. */
+  /** The items that exist now, oldest first. */
   items(): Iterable<Item>;
-  /** Those of them that may match, where an index knows. Default: all. */
+  /** The items that may match, where an index knows. Default: all. */
   candidates?(): Iterable<Item>;
   /** The item that an activity is about. */
   itemOf(activity: NumberedActivity): Item | undefined;
@@ -68,7 +68,7 @@ const plural = (noun: string, number: number) =>
 const shownMax = 5;
 const differencesShownMax = 4;
 
-/** Those that do not match, the nearest and newest first, with their differences. */
+/** The items that do not match, the nearest and newest first, with their differences. */
 function nearest<Item>({ noun, items, differences, describe }: Expectation<Item>): readonly string[] {
   const all = [...items()].toReversed();
   if (all.length === 0) return [`there is no ${noun} at all`];

@@ -86,7 +86,7 @@ function withOverrides(
 interface Overridden extends Field {
   readonly context: RequestContext;
   readonly override: Override;
-  /** Of the response, besides those that fields of it throw. */
+  /** Errors of the response, besides those that its fields throw. */
   readonly errors: graphql.GraphQLError[];
 }
 

@@ -185,7 +185,7 @@ function toFetchRequest(request: IncomingMessage, response: ServerResponse): Req
 const bodyOf = (request: IncomingMessage) =>
   ReadableStream.from(request.iterator({ destroyOnReturn: false })) as globalThis.ReadableStream<Uint8Array>;
 
-/** In the format of the path, so that a GraphQL client shows the message. */
+/** Rejects a request in the format of its path, so that a GraphQL client shows the message. */
 function reject(response: ServerResponse, { code, message }: MockServerError, router: Router | null): void {
   const body = router ? { errors: [{ message, extensions: { code } }] } : { error: { code, message } };
   endWithJson(response, 403, body);

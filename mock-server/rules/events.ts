@@ -158,7 +158,7 @@ const knownNames: ReadonlySet<string> = new Set(eventCatalog.map(({ name }) => n
 export const isCatalogEvent = (world: World, name: string): boolean =>
   knownNames.has(name) || world.state.catalogAdditions.has(name);
 
-/** Of the payload, as the catalog gives it. */
+/** The version of the payload, as the catalog gives it. */
 const versionOf = ({ state }: World, name: string): string =>
   state.catalogAdditions.get(name)?.version ?? payloadVersion;
 

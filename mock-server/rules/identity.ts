@@ -164,7 +164,7 @@ interface CreateApiKeyInput {
   readonly expiresInDays?: (typeof keyLifetimesInDays)[number] | undefined;
 }
 
-/** Of the keys that a world begins with: a test that moves time, or the system's clock, does not lose them. */
+/** The lifetime of the keys that a world begins with: a test that moves time does not lose them. */
 const seededKeyLifetimeInDays = 36_500;
 
 /**

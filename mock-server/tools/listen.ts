@@ -24,9 +24,9 @@ export interface ForwardedDelivery {
   /** Name of the event; `null` for a body that is none, though its signature is valid. */
   readonly event: string | null;
   readonly taskId: string | null;
-  /** Between its signature and its arrival. */
+  /** Time between its signature and its arrival. */
   readonly ageSeconds: number;
-  /** Of the receiver; `null` without a response. */
+  /** HTTP status of the receiver; `null` without a response. */
   readonly status: number | null;
   /** Why there is no response. */
   readonly error: string | null;
@@ -130,7 +130,7 @@ function reasonOf(error: unknown): string {
   return isError(error) ? error.message : String(error);
 }
 
-/** Of one connection, or about the body as it came: it is sent whole. */
+/** Headers of one connection, or about the body as it came: they are not forwarded. */
 const ownHeaders = new Set([
   "connection",
   "content-length",

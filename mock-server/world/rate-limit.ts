@@ -104,7 +104,7 @@ function createTimeLog() {
   let start = 0;
   return {
     size: () => times.length - start,
-    /** Of the oldest time at 0. */
+    /** The time at this index; the oldest one is at 0. */
     at: (index: number) => times[start + index] as number,
     add: (timeMs: number) => void times.push(timeMs),
     dropUntil(timeMs: number) {

@@ -33,14 +33,14 @@ export interface World {
   readonly clock: Clock;
   readonly random: RandomStreams;
   readonly hashing: Hashing;
-  /** As they are now: read them when they are needed, and keep no copy. */
+  /** The settings as they are now: read them when they are needed, and keep no copy. */
   readonly settings: Settings;
   readonly transport: Transport;
   readonly faults: FaultStore;
   readonly overrides: OverrideStore;
   readonly limiter: RateLimiter;
   readonly journal: RequestJournal;
-  /** Of the newest requests in the journal. */
+  /** Headers and responses of the newest requests in the journal. */
   readonly roundTrips: RoundTrips;
   readonly tokens: TokenSigner;
   /** Aborts when the world ends: everything that waits on its clock must stop waiting. */
