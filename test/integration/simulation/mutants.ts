@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "const credential = await credentials.get(scope);",
+        find: "const credential = credentials.current() ?? (await credentials.get(scope));",
         replace: "const credential = credentials.current() ?? (await credentials.unexchanged());",
       },
       {
@@ -162,9 +162,9 @@ export const mutants: readonly Mutant[] = [
         replace: "const current = credentials.current() ?? (await credentials.get(scope));",
       },
       {
-        find: "  reject(rejected: Credential, mayBePermission: boolean): boolean {",
+        find: "  /** Refreshes the token while a call waits for the rate limit,",
         replace:
-          '  async unexchanged(): Promise<Credential> {\n    const { key, clientScope } = this.#options;\n    return { token: "", isAccepted: false, keyHash: (await key(clientScope)).hash };\n  }\n\n  reject(rejected: Credential, mayBePermission: boolean): boolean {',
+          '  async unexchanged(): Promise<any> {\n    return { token: "", isAccepted: false, keyHash: sha256(await readKey(this.#options)) };\n  }\n\n  /** Refreshes the token while a call waits for the rate limit,',
       },
     ],
   },
@@ -175,7 +175,7 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: 'if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };',
+        find: 'if (!state.idempotent && outcome === "unknown") return fail;',
         replace: "",
       },
     ],

@@ -30,10 +30,16 @@ export async function importPatched<Module>(
   { name, patches, exposesPrivate = false }: NamedPatches,
   entry = "index.ts",
 ): Promise<Bundle<Module>> {
-  const sources = readSources();
-  for (const patch of patches) applyPatch(sources, name, patch);
+  const sources = patchedSources({ name, patches });
   if (exposesPrivate) exposePrivate(sources);
   return importBundle<Module>(join(product, entry), sources);
+}
+
+/** @throws Error when a patch does not match the sources */
+export function patchedSources({ name, patches }: NamedPatches): Map<string, string> {
+  const sources = readSources();
+  for (const patch of patches) applyPatch(sources, name, patch);
+  return sources;
 }
 
 function exposePrivate(sources: Map<string, string>): void {

@@ -1,8 +1,10 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { isFullDepth } from "../../support/depth.ts";
+import { explorerMutants } from "../explorer/explorer-mutants.ts";
 import { formatFailure } from "./failure-report.ts";
 import { mutants, productsOf } from "./mutants.ts";
+import { patchedSources } from "./patched-product.ts";
 import { runSeeds } from "./run-seeds.ts";
 import { runSimulation } from "./simulation.ts";
 
@@ -23,6 +25,12 @@ if (isFullDepth) {
     expect(report.counts.rows).toBeGreaterThan(0);
   });
 }
+
+const patched = [...explorerMutants, ...mutants].flatMap((mutant) => ("patches" in mutant ? [mutant] : []));
+
+it.each(patched)("the planted bug $name is a change of the sources as they are", (mutant) => {
+  expect(patchedSources(mutant).size).toBeGreaterThan(100);
+});
 
 // The other planted bugs are tried by `npm run prove`.
 it("the simulation finds a receiver that acknowledges a delivery before its row is committed", async () => {
