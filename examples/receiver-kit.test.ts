@@ -1,5 +1,6 @@
 // The parts of the receiver kit in a few lines each.
 
+import type { IncomingMessage } from "node:http";
 import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
@@ -7,6 +8,7 @@ import {
   verifyWebhook,
   webhookMiddleware,
 } from "@workspace-tasks/receiver-kit/express";
+import { inboxPage } from "@workspace-tasks/receiver-kit/page";
 import { postgresInbox, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import express from "express";
@@ -92,6 +94,28 @@ it("a handler of batches writes many events into a SQLite file at once", () =>
     await receiver.close();
     database.close();
   }));
+
+it("an operator who is logged in sees the page of the inbox", async () => {
+  const receiver = createReceiver({ secrets: [signingSecret], inbox: memoryInbox() });
+  const sessionOf = ({ headers }: IncomingMessage | Request) =>
+    "cookie" in headers ? { email: "ada@example.com" } : undefined;
+  await using server = await serveExpress((app) => {
+    // #region page
+    // Behind the login of the application: who is not logged in gets nothing.
+    const authorize = (request: IncomingMessage | Request) => sessionOf(request)?.email;
+    app.use("/inbox", inboxPage(receiver, { authorize }));
+    // #endregion
+  });
+  const overview = (headers: Record<string, string>) =>
+    fetch(`${server.origin}/inbox/api/overview`, { headers });
+  expect((await overview({})).status).toBe(401);
+  const shown = await overview({ cookie: "session=1" });
+  expect([shown.status, await shown.json()]).toEqual([
+    200,
+    expect.objectContaining({ actor: "ada@example.com" }),
+  ]);
+  await receiver.close();
+});
 
 itWithPostgres("a handler of batches writes the states of many tasks with one statement", async () => {
   await using server = await (await sharedPostgres()).database();
