@@ -18,7 +18,10 @@ export function benchmarkNames(folder: string): readonly string[] {
     .map((file) => file.slice(0, -".ts".length));
 }
 
-/** Writes docs/benchmarks.md from `benchmarks/` and `results/`. */
+/**
+ * Writes docs/benchmarks.md from `benchmarks/` and `results/`: what users ask, with the answers. The tables behind them are in
+ * `results/`, from where the site and the package have them.
+ */
 export async function writeReport(folder: string): Promise<void> {
   const entries: Entry[] = [];
   for (const [prefix, product] of Object.entries(products)) {
@@ -32,6 +35,8 @@ export async function writeReport(folder: string): Promise<void> {
   }
   const docs = join(folder, "..", "..", "docs");
   writeFileSync(join(docs, "benchmarks.md"), page(entries, peerVersions(folder)));
+  const tables = forEachProduct((product) => sections(product, entries));
+  writeFileSync(join(folder, "results", "tables.txt"), `${tables}\n`);
   console.log("\nwrote docs/benchmarks.md");
 }
 
@@ -41,7 +46,6 @@ function page(entries: readonly Entry[], peers: string): string {
 <!-- Written by test/bench/report.ts from test/bench/benchmarks and test/bench/results; do not edit by hand. -->
 
 What the SDK, the mock and the receiver kit cost, and how they compare. Costs are CPU time; a ratio says how many times as much the other takes.
-Each question links to its measurement.
 
 ${forEachProduct((product) => answers(product, entries))}
 
@@ -52,13 +56,13 @@ ${goalSummary(entries)}
 - Ratios are the result; absolute times depend on this small shared machine. What is compared takes turns in several rounds.
 - Values are medians; the range in parentheses is from the first to the third quartile.
 - Time is CPU time of the process that does the work, unless a column says otherwise.
-- The last line of a section names the machine, with its load average before and after the measurement.
+- The tables of each measurement are on the site: its machine, load, peers and goals.
 - \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
   \`-- --report\` only writes the page.
 
 Compared with: ${peers}.
 
-${forEachProduct((product) => sections(product, entries))}
+<!-- @include: ./reference/benchmarks.md -->
 `;
 }
 
@@ -68,7 +72,7 @@ const forEachProduct = (write: (product: string) => string) =>
 function answers(product: string, entries: readonly Entry[]): string {
   const rows = entries
     .filter((each) => each.product === product)
-    .map(({ title, question, answer, result }) => [`[${question}](#${anchor(title)})`, answer(result)]);
+    .map(({ question, answer, result }) => [question, answer(result)]);
   return markdownTable([product, ""], rows);
 }
 
@@ -76,7 +80,7 @@ function goalSummary(entries: readonly Entry[]): string {
   const goals = entries.flatMap(({ title, result }) => result.goals.map((goal) => ({ ...goal, title })));
   const missed = goals.filter(({ met }) => !met);
   const titles = new Set(missed.map(({ title }) => title));
-  const list = [...titles].map((title) => `[${title}](#${anchor(title)})`);
+  const list = [...titles].map((title) => `"${title}"`);
   const summary = `${goals.length - missed.length} of ${goals.length} goals are met`;
   return missed.length > 0 ? `${summary}. Missed are some of ${list.join(" and ")}.` : `${summary}.`;
 }
@@ -108,12 +112,6 @@ function missedGoals(goals: readonly Goal[]): readonly string[] {
 
 const describeRun = ({ date, node, cores, processor, load: [before, after] }: Machine) =>
   `${date}, Node ${node}, ${cores} cores of ${processor}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
-
-const anchor = (title: string) =>
-  title
-    .toLowerCase()
-    .replace(/[^a-z0-9 -]/g, "")
-    .replaceAll(" ", "-");
 
 function peerVersions(folder: string): string {
   const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
