@@ -229,6 +229,8 @@ export interface InboxSearchStep {
   readonly rows: readonly InboxRowSummary[];
   /** How many rows were looked at, at most, by the steps so far. */
   readonly looked: number;
+  /** A search with this number continues behind the step. */
+  readonly beforeSeq: number;
 }
 
 export interface InboxRowFilter extends Omit<InboxSearch, "stepRows"> {
@@ -278,7 +280,7 @@ export interface InboxOperatorStore {
   discard(row: InboxRowReference): Promise<boolean>;
   /** Costs the same beside millions of rows and heads; a probe of an index for each tenant with waiting rows. */
   stats(): Promise<InboxStats>;
-  /** Of each of the first 100 sources with waiting rows, the leases among the 500 keys that wait longest and the 500 that wait until last. */
+  /** Of each of the first 100 sources with waiting rows, the leases among the 500 keys that are due for the longest time and the 500 that are due next. */
   leases(): Promise<readonly InboxHeldLease[]>;
 }
 

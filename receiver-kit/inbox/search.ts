@@ -59,10 +59,11 @@ export async function* searchInSteps(
   if (isOnly("dead", "quarantined")) return yield* walk(storage, search, unhandled, stepRows, 0);
   const all = { fromSeq: first, belowSeq, isUnhandled: false };
   if (isOnly("pending", "running")) {
-    const seqs = await storage.waiting(storage.stepRows);
+    const seqs = (await storage.waiting(storage.stepRows))?.filter((seq) => seq < belowSeq);
     for (let at = 0; seqs && at < seqs.length; at += stepRows) {
       const part = seqs.slice(at, at + stepRows);
-      yield { rows: await storage.find(all, search, part.length, part), looked: at + part.length };
+      const rows = await storage.find(all, search, part.length, part);
+      yield { rows, looked: at + part.length, beforeSeq: part.at(-1) ?? belowSeq };
     }
     if (seqs) return;
   }
@@ -97,8 +98,8 @@ async function* walk(
     // More may follow in the same step.
     const lastSeq = rows.length === rowsMax ? rows.at(-1)?.seq : undefined;
     looked += lastSeq === undefined ? count : Math.min(count, belowSeq - lastSeq);
-    yield { rows, looked };
     belowSeq = lastSeq ?? fromSeq;
+    yield { rows, looked, beforeSeq: belowSeq };
     stepRows = Math.min(storage.stepRows, 4 * stepRows);
   }
   return looked;

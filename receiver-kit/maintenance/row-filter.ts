@@ -34,12 +34,12 @@ export async function* findRows(
     keyText: task === undefined ? undefined : keyTextOf(task),
     bodyText: client === undefined ? undefined : plainPart(client),
   };
-  for await (const { rows, looked } of inbox.search(search)) {
+  for await (const { rows, ...place } of inbox.search(search)) {
     const exact = rows.filter(({ orderKey: key }) => task === undefined || isOfTask(key, task));
     const ofClient: InboxRowSummary[] = [];
     for (const row of exact)
       if (client === undefined || (await isOfClient(inbox, row, client))) ofClient.push(row);
-    yield { rows: ofClient, looked };
+    yield { ...place, rows: ofClient };
   }
 }
 

@@ -2,11 +2,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
+import { endFailed } from "../http/send-response.ts";
 import { parseOptions } from "../options.ts";
 import { partsOf, type Receiver } from "../receiver.ts";
-import { createPageServer, type PageRequest, type PageResponse, type PageSettings } from "./page-server.ts";
+import { createPageServer, type PageSettings } from "./page-server.ts";
 
 /** The name of the person who looks, or `true`; anything else: not allowed. */
 export type InboxPageAuthorize = (
@@ -26,8 +28,6 @@ export interface InboxPageOptions {
   readonly readOnly?: boolean | undefined;
   /** Shows the bodies of events, which hold tax data. Default false. */
   readonly showBodies?: boolean | undefined;
-  /** Where the page is for `fetch`, such as `/inbox`; Express knows it. Default `/`. */
-  readonly path?: string | undefined;
 }
 
 /** A middleware of Express and Connect, a listener of `node:http`, and, as `fetch`, a handler of other frameworks. */
@@ -46,7 +46,6 @@ const optionsSchema = s.strictOptions<InboxPageOptions>()({
   authorize: authorizeOption,
   readOnly: s.withDefault(s.boolean, false),
   showBodies: s.withDefault(s.boolean, false),
-  path: s.withDefault(s.stringLike(/^\/[\w./~-]*$/, "a path such as /inbox"), "/"),
 });
 
 /**
@@ -74,7 +73,7 @@ type Shown = Pick<PageSettings, "inbox" | "open" | "source" | "stats" | "clock" 
 
 /** @param shown the inbox; the command has no receiver */
 export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxPage {
-  const { authorize, path, ...settings } = parseOptions("inboxPage", optionsSchema, options);
+  const { authorize, ...settings } = parseOptions("inboxPage", optionsSchema, options);
   const files = readFiles();
   const respond = createPageServer({
     ...shown,
@@ -83,38 +82,30 @@ export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxP
     isAuthorized: typeof authorize === "function",
   });
   const ask = (request: IncomingMessage | Request) => typeof authorize === "function" && authorize(request);
-  const place = path.replace(/\/$/, "");
-  const page = (request: IncomingMessage, response: ServerResponse) => {
-    const { originalUrl, baseUrl = place } = request as { originalUrl?: string; baseUrl?: string };
-    const url = new URL(originalUrl ?? request.url ?? "/", "http://page");
-    void respondBelow(baseUrl, url, {
+  const page = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => {
+    const { originalUrl } = request as { originalUrl?: string };
+    respond({
+      url: originalUrl ?? request.url ?? "/",
       method: request.method ?? "GET",
       header: (name) => request.headers[name]?.toString(),
       remoteAddress: request.socket.remoteAddress,
-      readBody: (bytesMax) => collect(request, bytesMax),
+      readBody: (bytesMax) => collectNode(request, bytesMax),
       authorize: () => ask(request),
-    }).then(({ status, headers, body }) => {
-      if (response.headersSent || response.destroyed) return;
-      response.writeHead(status, headers).end(request.method === "HEAD" ? undefined : body);
-    });
-  };
-
-  const respondBelow = async (
-    base: string,
-    url: URL,
-    request: Omit<PageRequest, "path" | "query">,
-  ): Promise<PageResponse> => {
-    // The page refers to its files by relative addresses.
-    if (url.pathname === base && base !== "") return redirect(`${base.slice(base.lastIndexOf("/") + 1)}/`);
-    const below = url.pathname.startsWith(`${base}/`)
-      ? url.pathname.slice(base.length + 1)
-      : url.pathname.slice(1);
-    return respond({ ...request, path: below, query: url.searchParams });
+    })
+      .then(({ status, headers, body }) => {
+        if (response.headersSent || response.destroyed) return;
+        // What is left of a body is not read.
+        const closing = request.complete || request.httpVersionMajor > 1 ? {} : { connection: "close" };
+        response.writeHead(status, { ...headers, ...closing });
+        response.end(request.method === "HEAD" ? undefined : body);
+      })
+      .catch((error: unknown) => endFailed(error, response, next));
   };
 
   return Object.assign(page, {
     async fetch(request: Request) {
-      const { status, headers, body } = await respondBelow(place, new URL(request.url), {
+      const { status, headers, body } = await respond({
+        url: request.url,
         method: request.method,
         header: (name) => request.headers.get(name) ?? undefined,
         remoteAddress: undefined,
@@ -126,11 +117,12 @@ export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxP
   });
 }
 
-const redirect = (location: string): PageResponse => ({
-  status: 302,
-  headers: { location, "cache-control": "no-store" },
-  body: "",
-});
+/** `express.json()` may have read it. Ending the iteration of a request would close its connection, before the response. */
+async function collectNode(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | undefined> {
+  const { body } = request as { body?: unknown };
+  if (request.readableEnded && isPlainObject(body)) return Buffer.from(JSON.stringify(body));
+  return collect(request.iterator({ destroyOnReturn: false }), bytesMax);
+}
 
 /** `undefined` for more bytes than the limit. */
 async function collect(

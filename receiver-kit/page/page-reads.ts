@@ -102,7 +102,7 @@ function sourcesOf(
     counts.newest += 1;
     if (state === "pending" || state === "running") counts.waiting += 1;
   }
-  for (const { source, state } of failures) countsOf(source)[state === "dead" ? "dead" : "failing"] += 1;
+  for (const row of failures) countsOf(row.source)[hasEnded(row) ? "dead" : "failing"] += 1;
   return [...sources]
     .map(([source, counts]) => ({ source, ...counts }))
     .sort((a, b) => b.newest - a.newest)
@@ -114,22 +114,18 @@ export async function readEvents(
   { source, ...filter }: FilterWithSource,
   { beforeSeq, limit }: { readonly beforeSeq: number | undefined; readonly limit: number },
 ): Promise<page.Page<page.EventSummary>> {
-  const found: InboxRowSummary[] = [];
-  let lookedAt = 0;
-  let isEnd = true;
-  for await (const { rows, looked } of findRows(inbox, filter, { source, beforeSeq, stepRows: limit })) {
-    found.push(...rows);
-    lookedAt = looked;
-    isEnd = found.length < limit && looked < lookedMax;
-    if (!isEnd) break;
+  const data: page.EventSummary[] = [];
+  let looked = 0;
+  let next: number | null = null;
+  for await (const step of findRows(inbox, filter, { source, beforeSeq, stepRows: limit })) {
+    const fitting = step.rows.slice(0, limit - data.length);
+    data.push(...fitting.map(toSummary));
+    looked = step.looked;
+    const isCut = fitting.length < step.rows.length;
+    next = isCut ? (fitting.at(-1)?.seq ?? step.beforeSeq) : step.beforeSeq;
+    if (data.length >= limit || looked >= lookedMax) return { data, iterator: String(next), looked };
   }
-  const data = found.slice(0, limit);
-  const last = data.at(-1);
-  return {
-    data: data.map(toSummary),
-    iterator: isEnd || !last ? null : String(last.seq),
-    looked: lookedAt,
-  };
+  return { data, iterator: null, looked };
 }
 
 /** Dead and quarantined rows, and those that wait for another attempt; newest first. */
@@ -161,13 +157,10 @@ function toGroup(rows: readonly InboxRowSummary[]): page.ErrorGroup {
   return {
     event: sample.event,
     message,
-    text:
-      message
-        .split("…")
-        .toSorted((a, b) => b.length - a.length)[0]
-        ?.trim() ?? "",
+    // Without a filter all events would be meant.
+    text: longestOf(message.split("…").map((part) => part.trim())) || firstLineOf(sample),
     count: rows.length,
-    dead: rows.filter(({ state }) => state === "dead").length,
+    dead: rows.filter(hasEnded).length,
     firstAt: new Date(Math.min(...times)).toISOString(),
     lastAt: new Date(Math.max(...times)).toISOString(),
     sources: [...new Set(rows.map(({ source }) => source))].slice(0, 20),
@@ -176,13 +169,17 @@ function toGroup(rows: readonly InboxRowSummary[]): page.ErrorGroup {
   };
 }
 
-/** The first line of an error, without what differs from event to event. */
-function messageOf({ lastError, state }: InboxRowSummary): string {
-  const [line = ""] = (lastError ?? state).split("\n");
-  return line
-    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+(?:[.,]\d+)*|"[^"]*"|'[^']*'/gi, "…")
-    .slice(0, 300);
-}
+const hasEnded = ({ state }: InboxRowSummary) => state === "dead" || state === "quarantined";
+const longestOf = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length)[0];
+const firstLineOf = ({ lastError, state }: InboxRowSummary) =>
+  (lastError ?? state).slice(0, 300).split("\n", 1)[0] || state;
+
+/** The first line of an error, without what differs from event to event; a status, which is short, says what failed. */
+const messageOf = (row: InboxRowSummary): string =>
+  firstLineOf(row).replace(
+    /[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\b\d{3}\b(?![.,]?\d)|\d+(?:[.,]\d+)*|"[^"]*"|'[^']*'/gi,
+    (found) => (/^\d{3}$/.test(found) ? found : "…"),
+  );
 
 export async function readTask(inbox: InboxStore, task: string): Promise<page.TaskEvents> {
   const found: InboxRowSummary[] = [];

@@ -6,6 +6,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
@@ -19,9 +20,8 @@ import * as reads from "./page-reads.ts";
 
 export interface PageRequest {
   readonly method: string;
-  /** Below the place of the page, without a leading slash. */
-  readonly path: string;
-  readonly query: URLSearchParams;
+  /** A path, or a whole URL; with what the page is mounted on, or without. */
+  readonly url: string;
   header(name: string): string | undefined;
   /** Of the peer; `undefined` where it is not known. */
   readonly remoteAddress: string | undefined;
@@ -74,31 +74,41 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     clock,
   );
   const readErrors = sharedRead(() => reads.readErrors(inbox), clock);
-  let secret: Promise<string> | undefined;
+  let secret: Promise<string | undefined> | undefined;
 
   /** Of all processes of the inbox: the next request may reach another one. */
-  async function readSecret(): Promise<string> {
+  async function readSecret(): Promise<string | undefined> {
     const { marks } = await inbox.readMarks(everySource);
     if (marks[secretMark]) return marks[secretMark];
     await inbox.writeMarks(everySource, { [secretMark]: randomBytes(32).toString("base64url") });
-    return (await inbox.readMarks(everySource)).marks[secretMark] ?? "";
+    return (await inbox.readMarks(everySource)).marks[secretMark];
   }
 
-  async function tokenOf(actor: string | null): Promise<string> {
+  /** `undefined` where the inbox cannot be written, as by a role that may only read. */
+  async function tokenOf(actor: string | null): Promise<string | undefined> {
     secret ??= readSecret().catch((error: unknown) => {
-      secret = undefined;
-      throw error;
+      logger.warn({ err: error }, "the page of the inbox is read-only: its token could not be stored");
+      return undefined;
     });
-    return createHmac("sha256", await secret)
-      .update(JSON.stringify(actor))
-      .digest("base64url");
+    const key = await secret;
+    if (key) return createHmac("sha256", key).update(JSON.stringify(actor)).digest("base64url");
+    secret = undefined;
+    return undefined;
+  }
+
+  async function isToken(given: string, actor: string | null): Promise<boolean> {
+    if (isEqual(given, await tokenOf(actor))) return true;
+    // Of processes that stored a secret at the same time the last one's is kept.
+    secret = undefined;
+    return isEqual(given, await tokenOf(actor));
   }
 
   async function overview(actor: string | null): Promise<Overview> {
-    const { source, readOnly, showBodies } = settings;
+    const { source, showBodies } = settings;
     const numbers = await readNumbers();
-    const token = readOnly ? "" : await tokenOf(actor);
-    return { ...numbers, source, readOnly, showBodies, actor, token };
+    const token = settings.readOnly ? undefined : await tokenOf(actor);
+    const readOnly = token === undefined;
+    return { ...numbers, source, readOnly, showBodies, actor, token: token ?? "" };
   }
 
   async function read(path: string, query: URLSearchParams, actor: string | null): Promise<object> {
@@ -108,7 +118,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       case "api/errors":
         return readErrors();
       case "api/events":
-        return reads.readEvents(inbox, toFilter(query, clock.now()), {
+        return reads.readEvents(inbox, toFilter(query, clock.now(), "iterator", "limit"), {
           beforeSeq: wholeNumber(query, "iterator", Number.MAX_SAFE_INTEGER),
           limit: wholeNumber(query, "limit", 200) ?? 50,
         });
@@ -136,9 +146,10 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     if (typeof source === "string" && typeof id === "string") {
       counts = { [await changeOne({ source, id })]: 1 };
     } else {
-      if (filter === null || typeof filter !== "object" || !Number.isSafeInteger(beforeSeq))
+      const texts = isPlainObject(filter) ? Object.entries(filter) : undefined;
+      const isText = texts?.every((entry): entry is [string, string] => typeof entry[1] === "string");
+      if (!texts || !isText || !Number.isSafeInteger(beforeSeq) || source !== undefined || id !== undefined)
         throw invalid("expected source and id, or filter and beforeSeq of api/count");
-      const texts = Object.entries(filter).map(([name, text]): [string, string] => [name, String(text)]);
       const { source: of, ...wanted } = filterOf(action, new URLSearchParams(texts), clock.now());
       const stop = new AbortController();
       const timer = clock.schedule(answerMs - 5_000, () => stop.abort());
@@ -164,11 +175,13 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   };
 
   async function answer(request: PageRequest): Promise<PageResponse> {
-    const { method, path, query } = request;
-    requireOwnOrigin(request);
+    const { method } = request;
+    const { path, query, lastName } = placeOf(request.url);
+    requireOwnOrigin(request, path);
     const actor = await actorOf(request);
     if (method === "GET" || method === "HEAD") {
-      if (!path.startsWith("api/")) return fileOf(path || "index.html");
+      if (path === "") return indexOf(lastName);
+      if (!path.startsWith("api/")) return fileOf(path);
       await settings.open();
       return json(200, await read(path, query, actor));
     }
@@ -178,7 +191,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       throw new PageError(403, "READ_ONLY", "the page is read-only: nothing was changed");
     await settings.open();
     const token = request.header("x-page-token") ?? "";
-    if (!isEqual(token, await tokenOf(actor)))
+    if (!(await isToken(token, actor)))
       throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");
     return json(200, await change(toAction(action), await readJsonBody(request), actor));
   }
@@ -192,6 +205,17 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     if (typeof actor === "string" && actor !== "") return actor.slice(0, 200);
     if (actor === true) return null;
     throw new PageError(401, "UNAUTHORIZED", "the application's login did not let you see this page");
+  }
+
+  /**
+   * The page has its files below it. Without a slash at its end they are beside it, and some frameworks remove that slash, so it
+   * is no redirect.
+   */
+  function indexOf(lastName: string | undefined): PageResponse {
+    const index = fileOf("index.html");
+    if (lastName === undefined) return index;
+    const text = Buffer.from(index.body).toString();
+    return { ...index, body: text.replaceAll('"./assets/', `"./${lastName}/assets/`) };
   }
 
   function fileOf(name: string): PageResponse {
@@ -218,7 +242,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     } catch (error) {
       if (error instanceof PageError)
         return json(error.status, { error: { code: error.code, message: error.message } });
-      logger.error({ err: error, path: request.path }, "the page of the inbox failed");
+      logger.error({ err: error, url: request.url }, "the page of the inbox failed");
       const code = isError(error) && "code" in error ? String(error.code) : "INTERNAL";
       const message = "the inbox could not be read or changed; the log of the receiver has the cause";
       return json(code === "INBOX_UNAVAILABLE" ? 503 : 500, { error: { code, message } });
@@ -255,11 +279,25 @@ const json = (status: number, value: object): PageResponse => ({
   body: JSON.stringify(value),
 });
 
-/** Programs send neither header; a page can change neither. A link on another site may open the page, which is a constant. */
-function requireOwnOrigin({ method, path, header }: PageRequest): void {
+/** Wherever it is mounted, and whether a framework removes that from the address or not. */
+function placeOf(url: string) {
+  const base = "http://page.invalid";
+  if (!URL.canParse(url, base)) throw invalid("expected an address");
+  const { pathname, searchParams } = new URL(url, base);
+  const [, path = ""] = /\/((?:api|assets)\/[^/]*)$/.exec(pathname) ?? [];
+  const [, lastName] = /\/([\w.~%-]+)$/.exec(pathname) ?? [];
+  return { path, query: searchParams, lastName };
+}
+
+/**
+ * Programs send neither header; a page can change neither. A link on another site may open the page, which is a constant. A proxy
+ * may give another `Host`; the browser itself says that it is the same origin.
+ */
+function requireOwnOrigin({ method, header }: PageRequest, path: string): void {
   const [origin, site, host] = [header("origin"), header("sec-fetch-site"), header("host")];
+  if (site === "same-origin") return;
   const isForeign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
-  const isForeignSite = site !== undefined && site !== "none" && site !== "same-origin";
+  const isForeignSite = site !== undefined && site !== "none";
   const isOpened = method === "GET" && path === "" && header("sec-fetch-dest") === "document";
   if (isForeign || (isForeignSite && !isOpened))
     throw new PageError(
@@ -276,7 +314,9 @@ function requireThisComputer({ remoteAddress, header }: PageRequest): void {
       .exec(header("host") ?? "")
       ?.slice(1)
       .find(Boolean) ?? "";
-  const isProxied = ["forwarded", "x-forwarded-for", "via"].some((each) => header(each) !== undefined);
+  const isProxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].some(
+    (each) => header(each) !== undefined,
+  );
   if (peer !== undefined && isLoopbackHost(peer) && isLoopbackHost(name) && !isProxied) return;
   throw new PageError(
     403,
@@ -299,8 +339,9 @@ async function readJsonBody(request: PageRequest): Promise<object> {
   throw invalid("expected a JSON object");
 }
 
-function isEqual(given: string, expected: string): boolean {
+function isEqual(given: string, expected = ""): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  if (b.length === 0) return false;
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
@@ -309,19 +350,23 @@ function toAction(given: string): ActionName {
   throw invalid("action: expected replay or discard");
 }
 
-/** Of an action without states: those of failed events, which are the only ones that can be discarded. */
+/** Only of events that failed or were discarded: what was handled is handled again one by one. Without states failed ones. */
 function filterOf(action: ActionName, query: URLSearchParams, nowMs: number): reads.FilterWithSource {
-  const filter = toFilter(query, nowMs);
-  const failed = ["dead", "quarantined"] as const;
-  if (action === "replay") return { ...filter, states: filter.states ?? failed };
-  return {
-    ...filter,
-    states: filter.states?.filter((state) => state === "dead" || state === "quarantined") ?? failed,
-  };
+  const { states = ["dead", "quarantined"], ...filter } = toFilter(query, nowMs, "action");
+  const changeable = action === "replay" ? ["dead", "quarantined", "discarded"] : ["dead", "quarantined"];
+  return { ...filter, states: states.filter((state) => changeable.includes(state)) };
 }
 
-/** The filters of the command `list`, as texts. */
-function toFilter(query: URLSearchParams, nowMs: number): reads.FilterWithSource {
+const filterNames = ["state", "event", "task", "client", "error", "source", "since", "until"];
+
+/** The filters of the command `list`, as texts. A name that is not known would be no filter, and an action one of all events. */
+function toFilter(
+  query: URLSearchParams,
+  nowMs: number,
+  ...others: readonly string[]
+): reads.FilterWithSource {
+  const unknownName = [...query.keys()].find((name) => !filterNames.includes(name) && !others.includes(name));
+  if (unknownName !== undefined) throw invalid(`expected the filters ${filterNames.join(", ")}`);
   const text = (name: string) => {
     const given = query.get(name);
     if (given?.includes("\0") || (given?.length ?? 0) > 1_000)

@@ -148,10 +148,10 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       const row = this.#summary(delivery);
       if (matches(row, delivery.body, search)) rows.push(row);
       if (rows.length < stepRows) continue;
-      yield { rows, looked };
+      yield { rows, looked, beforeSeq: delivery.seq };
       rows = [];
     }
-    yield { rows, looked };
+    yield { rows, looked, beforeSeq: 0 };
   }
 
   readonly list: Methods["list"] = listBy(this.search);

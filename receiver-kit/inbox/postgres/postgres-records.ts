@@ -492,9 +492,10 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
       SELECT (SELECT min(${wakeSource}) FROM ${keys}
         WHERE wake_at IS NOT NULL AND ${wakeSource} > sources.name ${condition})
       FROM sources WHERE sources.name IS NOT NULL)`;
-  const leasedKeys = (direction: "ASC" | "DESC") => `(
-        SELECT id, source, worker, claimed, wake_at FROM ${keys}
-        WHERE wake_at IS NOT NULL AND ${wakeSource} = first.name ORDER BY wake_at ${direction} LIMIT 500)`;
+  /** Of leases that hold: what waits for a later attempt is due after them. */
+  const leasedKeys = (isDue: "<=" | ">") => `(
+        SELECT source, worker, claimed, wake_at FROM ${keys}
+        WHERE wake_at IS NOT NULL AND ${wakeSource} = first.name AND wake_at ${isDue} ${now} ORDER BY wake_at LIMIT 500)`;
   return {
     waitingSources: `
     WITH ${sources(`${wakeSource} > $3::text AND ${wakeSource} < $4::text`, `AND ${wakeSource} < $4::text`)},
@@ -511,7 +512,7 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
     WITH ${sources("true", "")}
     SELECT held.source, worker, coalesce(cardinality(claimed), 0) AS rows, wake_at - ${now} AS ends_in FROM (
       SELECT name FROM sources WHERE name IS NOT NULL LIMIT 100) AS first CROSS JOIN LATERAL (
-        ${leasedKeys("ASC")} UNION ${leasedKeys("DESC")}) AS held
+        ${leasedKeys("<=")} UNION ALL ${leasedKeys(">")}) AS held
     WHERE worker IS NOT NULL ORDER BY wake_at`,
 
     /** The key that has waited longest has the row that has waited longest, or one like it. */

@@ -288,13 +288,15 @@ const sources = `RECURSIVE sources (name) AS (
     SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source > sources.name)
     FROM sources WHERE sources.name IS NOT NULL)`;
 
-const leasedKeys = (direction: "ASC" | "DESC") => `held.id IN (
-    SELECT id FROM ${wakeIndex} WHERE source = first.name AND wake_at IS NOT NULL ORDER BY wake_at ${direction} LIMIT 500)`;
+/** Of leases that hold: what waits for a later attempt is due after them. */
+const leasedKeys = (isDue: "<=" | ">") => `held.id IN (
+    SELECT id FROM ${wakeIndex} WHERE source = first.name AND wake_at IS NOT NULL AND wake_at ${isDue} ?1
+    ORDER BY wake_at LIMIT 500)`;
 const leases = `
   WITH ${sources}
   SELECT held.source, worker, claimed, wake_at - ?1 AS endsIn
   FROM (SELECT name FROM sources WHERE name IS NOT NULL LIMIT 100) AS first
-  JOIN ${keys} AS held ON held.worker IS NOT NULL AND (${leasedKeys("ASC")} OR ${leasedKeys("DESC")})
+  JOIN ${keys} AS held ON held.worker IS NOT NULL AND (${leasedKeys("<=")} OR ${leasedKeys(">")})
   ORDER BY wake_at`;
 
 const stats = `

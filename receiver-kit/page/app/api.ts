@@ -33,16 +33,21 @@ export const api = {
   task: (task: string) => get<TaskEvents>("task", { task }),
   event: (source: string, id: string) => get<EventDetail>("event", { source, id }),
   count: (action: ActionName, filter: Filter) => get<Preview>("count", { ...stored(filter), action }),
-  act: (name: ActionName, action: Action) =>
-    call<ActionResult>(name, {
+  act: (name: ActionName, given: Action) => {
+    const action = "filter" in given ? { ...given, filter: stored(given.filter) } : given;
+    return call<ActionResult>(name, {
       method: "POST",
       headers: { "content-type": "application/json", "x-page-token": token },
       body: JSON.stringify(action),
-    }).finally(pollAfterAction),
+    }).finally(pollAfterAction);
+  },
 };
 
-const stored = (filter: Filter): Filter =>
-  filter["state"] === "failing" ? { ...filter, state: "pending" } : filter;
+/** As the server knows it: `failing` is `pending`, and a range of the histogram has other names. */
+function stored({ from = "", to = "", ...filter }: Filter): Filter {
+  const range = { ...(from && { since: from }), ...(to && { until: to }) };
+  return { ...filter, ...(filter["state"] === "failing" && { state: "pending" }), ...range };
+}
 
 const get = <Answer>(path: string, query: Filter = {}) =>
   call<Answer>(`${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`);
@@ -51,7 +56,8 @@ const get = <Answer>(path: string, query: Filter = {}) =>
 const timeoutMs = 30_000;
 
 async function call<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-  const url = new URL(`api/${path}`, `${location.origin}${location.pathname}`);
+  // The page may be at `/inbox` or `/inbox/`.
+  const url = new URL(`api/${path}`, `${location.origin}${location.pathname.replace(/\/?$/, "/")}`);
   const options = { redirect: "manual", signal: AbortSignal.timeout(timeoutMs), ...init } as const;
   const response = await fetch(url, options).catch((error) => {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";

@@ -18,6 +18,19 @@ export const leaseChecks: Checks = {
     expect(await settle(inbox, claimed)).toBe("settled");
     expect(await inbox.leases()).toEqual([]);
   },
+  async "says which workers have leases while many rows wait for a later attempt"({ inbox }) {
+    for (let n = 0; n < 600; n++) await inbox.insert(rowAt(`task-${n}`, 1));
+    for (let claims = 600; claims > 0; ) {
+      const found = (await inbox.claim(claimOptions({ rowsMax: Math.min(claims, 100), worker: "failing" })))
+        .claims;
+      claims -= found.length;
+      const failure = { kind: "retry", delayMs: 3_000_000, error: "away", counts: true } as const;
+      await Promise.all(found.map((claim) => inbox.fail(claim, failure)));
+    }
+    await inbox.insert(rowAt("task-now", 1));
+    await claimOne(inbox, { worker: "alive", leaseMs: 60_000 });
+    expect((await inbox.leases()).map(({ worker }) => worker)).toEqual(["alive"]);
+  },
   async "gives a row to another worker once its lease expired, and not before"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));
     const paused = await claimOne(inbox, { leaseMs: 1_000 });

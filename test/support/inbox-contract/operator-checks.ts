@@ -108,6 +108,17 @@ export const operatorChecks: Checks = {
           found.push(...step.rows.map(({ id }) => id));
         }
         expect(found).toEqual(expected.map(({ id }) => id).toReversed());
+        const continued: string[] = [];
+        for (let beforeSeq: number | undefined = Number.MAX_SAFE_INTEGER; beforeSeq !== undefined; ) {
+          const search = inbox.search({ states, stepRows, beforeSeq });
+          beforeSeq = undefined;
+          for await (const step of search) {
+            continued.push(...step.rows.map(({ id }) => id));
+            beforeSeq = step.beforeSeq;
+            break;
+          }
+        }
+        expect(continued).toEqual(found);
       }
     }
   },

@@ -1,7 +1,7 @@
 // The page's server on each inbox: what each route answers, who may see it, and what an attacker gets.
 
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createReceiver, NonRetryableError } from "@workspace-tasks/receiver-kit";
@@ -10,6 +10,7 @@ import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import type * as contract from "../../../receiver-kit/page/contract.ts";
+import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox, postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
 import { type ListeningServer, listen } from "../../support/listen.ts";
 import type { PostgresDatabase } from "../../support/postgres.ts";
@@ -18,6 +19,7 @@ import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
 import { secretA } from "../../support/signed-delivery.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
+import { overrideInbox } from "../../support/wrap-inbox.ts";
 
 const script = "<script>alert(1)</script>";
 let folder: string;
@@ -291,6 +293,203 @@ describe("the page of an inbox gives nothing to", () => {
   });
 });
 
+describe("the page of an inbox takes no action that was not meant", () => {
+  const openWithToken = async (options: Partial<InboxPageOptions> = {}) => {
+    const page = await open(memoryInbox(), options);
+    const { token } = await page.get<contract.Overview>("overview");
+    const post = (action: string, body: object) => page.post(action, body, { "x-page-token": token });
+    return { ...page, post };
+  };
+
+  it.each([
+    ["a filter that is not known", { filter: { tsak: "task-2" }, beforeSeq: 1_000 }],
+    ["a filter that is no text", { filter: { task: ["task-2"] }, beforeSeq: 1_000 }],
+    ["a list for a filter", { filter: [], beforeSeq: 1_000 }],
+    ["a filter without what was counted", { filter: {} }],
+    ["a filter beside an event", { filter: {}, beforeSeq: 1_000, source: "default" }],
+    ["nothing", {}],
+  ])("for %s", async (_, body) => {
+    await using page = await openWithToken();
+    expect(await errorOf(await page.post("discard", body))).toEqual([400, "ARGUMENT_INVALID"]);
+    expect((await page.get<contract.Overview>("overview")).rows.dead).toBe(3);
+  });
+
+  it("for handled events, which are handled again one by one", async () => {
+    await using page = await openWithToken();
+    const route = "count?action=replay&state=done,stale";
+    const { count, beforeSeq } = await page.get<contract.Preview>(route);
+    const response = await page.post("replay", { filter: { state: "done,stale" }, beforeSeq: 1_000 });
+    expect([count, beforeSeq, await response.json()]).toEqual([0, 1, { counts: {} }]);
+    const [row] = (await page.get<contract.Page<contract.EventSummary>>("events?state=stale")).data;
+    const one = await page.post("replay", { source: "default", id: row!.id });
+    expect(await one.json()).toEqual({ counts: { replayed: 1 } });
+  });
+
+  it("for a group whose errors have nothing in common but digits", async () => {
+    await using inbox = await opened(memoryInbox());
+    for (const [id, quarantine] of Object.entries({ a: "4711", b: "4712", c: "other" }))
+      await inbox.store.insert(runningAt(`task-${id}`, 1, { id, quarantine }));
+    const groups = (await inbox.get<contract.ErrorList>("errors")).data;
+    expect(groups.map(({ message, text, count, dead }) => [message, text, count, dead]).sort()).toEqual([
+      ["other", "other", 1, 1],
+      ["…", expect.stringMatching(/^471[12]$/), 2, 2],
+    ]);
+    expect((await inbox.get<contract.Overview>("overview")).sources).toMatchObject([{ dead: 3, failing: 0 }]);
+  });
+});
+
+/** An inbox that no receiver handles, behind `fetch`. */
+async function opened(store: InboxStore, options: Partial<InboxPageOptions> = {}) {
+  await store.open();
+  const log = { info() {}, warn() {}, error() {} };
+  const receiver = createReceiver({ secrets: [secretA], inbox: store, logger: log });
+  const page = inboxPage(receiver, { authorize: () => "ann", ...options });
+  return {
+    store,
+    page,
+    async get<Answer>(route: string): Promise<Answer> {
+      const response = await page.fetch(new Request(`https://app.example/inbox/api/${route}`));
+      expect(response.status).toBe(200);
+      return (await response.json()) as never;
+    },
+    async discard(id: string, token: string): Promise<number> {
+      const init = {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-page-token": token },
+        body: JSON.stringify({ source: "default", id }),
+      };
+      return (await page.fetch(new Request("https://app.example/inbox/api/discard", init))).status;
+    },
+    async [Symbol.asyncDispose]() {
+      await receiver.close();
+      await store.close();
+    },
+  };
+}
+
+describe("the page of an inbox, wherever it is", () => {
+  const serve = async (mount: (page: ReturnType<typeof inboxPage>) => RequestListener) => {
+    const inbox = await opened(memoryInbox());
+    await inbox.store.insert(runningAt("task-1", 1, { id: "odd", quarantine: "not JSON" }));
+    const server = await listen(createServer(mount(inbox.page)));
+    const dispose = async () => {
+      await server[Symbol.asyncDispose]();
+      await inbox[Symbol.asyncDispose]();
+    };
+    return { port: server.port, origin: server.origin, [Symbol.asyncDispose]: dispose };
+  };
+  const inExpress = (use: (app: express.Express, page: ReturnType<typeof inboxPage>) => void) => {
+    return (page: ReturnType<typeof inboxPage>) => {
+      const app = express();
+      use(app, page);
+      return app as RequestListener;
+    };
+  };
+
+  it.each<[string, string, (page: ReturnType<typeof inboxPage>) => RequestListener]>([
+    ["node:http", "", (page) => page],
+    [
+      "Express behind express.json()",
+      "/admin/inbox",
+      inExpress((app, page) => app.use(express.json()).use("/admin/inbox", page)),
+    ],
+    ["Express as a route", "/inbox", inExpress((app, page) => app.all(["/inbox", "/inbox/*rest"], page))],
+    [
+      "Connect, which says where only by the address",
+      "/inbox",
+      (page) => (request, response) => {
+        const url = request.url ?? "";
+        page(Object.assign(request, { originalUrl: url, url: url.replace(/^\/inbox/, "") || "/" }), response);
+      },
+    ],
+  ])("%s", async (_, place, mount) => {
+    await using server = await serve(mount);
+    const overview = await (await fetch(`${server.origin}${place}/api/overview`)).json();
+    expect(overview).toMatchObject({ actor: "ann", rows: { quarantined: 1 } });
+    const discarded = await fetch(`${server.origin}${place}/api/discard`, {
+      method: "POST",
+      // A proxy has given another Host than the browser has seen.
+      headers: {
+        "content-type": "application/json",
+        "x-page-token": (overview as contract.Overview).token,
+        "sec-fetch-site": "same-origin",
+        origin: "https://app.example",
+      },
+      body: JSON.stringify({ source: "default", id: "odd" }),
+    });
+    expect(await discarded.json()).toEqual({ counts: { discarded: 1 } });
+  });
+
+  it("survives addresses that are none, and says so", async () => {
+    await using server = await serve((page) => page);
+    for (const target of ["//", "http://[", "///:x", "/\\"]) {
+      const bytes = requestBytes({ method: "GET", path: target, host: `localhost:${server.port}` });
+      expect([target, (await sendRaw(server.port, bytes)).status]).toEqual([target, expect.any(Number)]);
+    }
+    expect((await fetch(`${server.origin}/api/overview`)).status).toBe(200);
+  });
+
+  it("answers 413 before it closes the connection of a body without an end", async () => {
+    await using server = await serve((page) => page);
+    const { token } = (await (await fetch(`${server.origin}/api/overview`)).json()) as contract.Overview;
+    const headers = [
+      ["Content-Type", "application/json"],
+      ["x-page-token", token],
+    ] as const;
+    const head = {
+      path: "/api/discard",
+      host: `localhost:${server.port}`,
+      headers,
+      contentLength: 10_000_000,
+    };
+    const response = await sendRaw(server.port, requestBytes({ ...head, body: "x".repeat(100_000) }));
+    expect([response.status, response.headers["connection"]]).toEqual([413, "close"]);
+  });
+
+  it("takes the token of each process of its inbox, also when two have begun at once, and of no other person", async () => {
+    const store = memoryInbox();
+    await using first = await opened(store);
+    await using second = await opened(store);
+    for (const id of ["a", "b"]) await store.insert(runningAt("task-1", 1, { id, quarantine: "odd" }));
+    const tokens = await Promise.all(
+      [first, second].map(async (each) => (await each.get<contract.Overview>("overview")).token),
+    );
+    expect(await first.discard("a", tokens[1]!)).toBe(200);
+    expect(await second.discard("b", tokens[1]!)).toBe(200);
+    await using other = await opened(store, { authorize: () => "bob" });
+    expect(await other.discard("b", tokens[1]!)).toBe(403);
+  });
+
+  it("is read-only where its inbox cannot be written", async () => {
+    const store = overrideInbox(memoryInbox(), {
+      writeMarks: () => Promise.reject(Object.assign(new Error("permission denied"), { code: "42501" })),
+    });
+    await using inbox = await opened(store);
+    expect(await inbox.get("overview")).toMatchObject({ readOnly: true, token: "" });
+    expect(await inbox.discard("a", "")).toBe(403);
+  });
+
+  it("finds an event behind many that do not match, page by page", async () => {
+    await using inbox = await opened(sqliteInbox(path.join(folder, `${crypto.randomUUID()}.db`)));
+    await inbox.store.insert(runningAt("task-rare", 1, { id: "rare" }));
+    for (let n = 0; n < 52_000; n += 1_000)
+      await Promise.all(
+        Array.from({ length: 1_000 }, (_, i) =>
+          inbox.store.insert(runningAt(`task-${n + i}`, 1, { id: `${n + i}` })),
+        ),
+      );
+    const found: string[] = [];
+    let pages = 0;
+    for (let iterator: string | null = ""; iterator !== null; pages++) {
+      const route: string = `events?task=task-rare${iterator && `&iterator=${iterator}`}`;
+      const page = await inbox.get<contract.Page<contract.EventSummary>>(route);
+      found.push(...page.data.map(({ id }) => id));
+      iterator = page.iterator;
+    }
+    expect([found, pages]).toEqual([["rare"], 2]);
+  });
+});
+
 describe("the page of an inbox", () => {
   it("reads nothing while nobody looks, and once for many who look", async () => {
     await using page = await open(memoryInbox());
@@ -320,13 +519,11 @@ describe("the page of an inbox", () => {
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  it("is served to a fetch Request below its path, to the function of the application alone", async () => {
+  it("is served to a fetch Request wherever it is mounted, to the function of the application alone", async () => {
     const receiver = createReceiver({ secrets: [secretA], inbox: memoryInbox() });
     const asked: unknown[] = [];
     const authorize = (request: unknown) => asked.push(request) > 0;
-    const { fetch } = inboxPage(receiver, { authorize, path: "/inbox" });
-    const moved = await fetch(new Request("https://app.example/inbox"));
-    expect([moved.status, moved.headers.get("location")]).toEqual([302, "inbox/"]);
+    const { fetch } = inboxPage(receiver, { authorize });
     const overview = await fetch(new Request("https://app.example/inbox/api/overview"));
     expect([overview.status, asked.length]).toEqual([200, 1]);
     const here = inboxPage(receiver, { authorize: "this-computer" });
