@@ -26,16 +26,16 @@ const size = (of: string, limits: Limits): Project => ({
 
 export const sizes: readonly Project[] = [
   size(sdk, { packagesMax: 1, bytesMax: 850_000, uncounted: [], never: [mock, kit, "zod"] }),
-  size(kit, { packagesMax: 3, bytesMax: 1_250_000, uncounted: ["zod"], never: [mock, command] }),
+  size(kit, { packagesMax: 3, bytesMax: 1_440_000, uncounted: ["zod"], never: [mock, command] }),
   size("@workspace-tasks/receiver-rabbitmq", {
     packagesMax: 4,
-    bytesMax: 1_410_000,
+    bytesMax: 1_600_000,
     uncounted: ["zod"],
     never: [mock, command],
   }),
   size(command, {
     packagesMax: 9,
-    bytesMax: 4_050_000,
+    bytesMax: 4_300_000,
     uncounted: ["graphql", "zod", "standardwebhooks"],
     never: [kit],
   }),
