@@ -140,10 +140,11 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly search: Methods["search"] = (search) => this.#search(search);
 
   async *#search(search: InboxSearch): AsyncGenerator<InboxSearchStep> {
-    const { stepRows = stepRowsDefault } = search;
+    const { stepRows = stepRowsDefault, beforeSeq = Number.MAX_SAFE_INTEGER } = search;
     let rows: InboxRowSummary[] = [];
     let looked = 0;
     for (const delivery of [...this.#storage.deliveries.values()].reverse()) {
+      if (delivery.seq >= beforeSeq) continue;
       looked += 1;
       const row = this.#summary(delivery);
       if (matches(row, delivery.body, search)) rows.push(row);
@@ -151,7 +152,8 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       yield { rows, looked, beforeSeq: delivery.seq };
       rows = [];
     }
-    yield { rows, looked, beforeSeq: 0 };
+    // A search that continues behind its last row has no step.
+    if (looked > 0) yield { rows, looked, beforeSeq: 0 };
   }
 
   readonly list: Methods["list"] = listBy(this.search);
