@@ -83,7 +83,8 @@ describeWithRabbitmq("on SIGTERM a process with intake and consumer ends within 
       const startedMs = performance.now();
       process.signal("SIGTERM");
       expect(await process.ended()).toMatchObject({ code: 0 });
-      expect(performance.now() - startedMs).toBeLessThan(3_000);
+      // 13 s and more without the end of each wait; a busy machine takes some seconds.
+      expect(performance.now() - startedMs).toBeLessThan(8_000);
       if (/memory/.test(name)) await setMemory("0.4");
     },
     120_000,
