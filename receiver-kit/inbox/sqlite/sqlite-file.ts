@@ -28,6 +28,8 @@ export class SqliteFile {
   #checkpointedBytes = 0;
   /** Size and time of change at the last check. */
   #state: string | undefined;
+  /** The newest row at the last commit: a backup that was copied over the file can fit all that is written later. */
+  #newest = 0;
   /** Holds until `close`. */
   #fault: ReceiverError | undefined;
 
@@ -59,6 +61,7 @@ export class SqliteFile {
     this.#wal = this.#walIdentity();
     this.#checkpointedBytes = 0;
     this.#state = state;
+    this.#newest = newestOf(connection);
     return connection;
   }
 
@@ -77,8 +80,13 @@ export class SqliteFile {
     }
     // By `cp`, or by a checkpoint of another process: a commit writes the -wal alone.
     const state = stateOf(this.#path);
-    if (state !== this.#state) this.#checkAgain(opener);
+    if (state !== this.#state) {
+      this.#checkAgain(opener);
+      // What this connection remembers may be of pages that the file has no more.
+      connection.query("PRAGMA shrink_memory");
+    }
     this.#state = state;
+    this.#newest = newestOf(connection);
     this.#keepWalShort(connection, opener);
   }
 
@@ -96,7 +104,7 @@ export class SqliteFile {
       // A full disk, say: the rows stay in the -wal, and the next commit tries again.
     }
     // What happened to the file meanwhile does not show in its state.
-    this.#checkAgain(opener, { isSample: !hasHoles(this.#path) });
+    this.#checkAgain(opener, !hasHoles(this.#path));
     this.#state = stateOf(this.#path);
   }
 
@@ -111,9 +119,9 @@ export class SqliteFile {
     }
   }
 
-  #checkAgain(opener: SqliteOpener, { isSample = false } = {}): void {
+  #checkAgain(opener: SqliteOpener, isSample = false): void {
     try {
-      checkContent(this.#path, opener, { wasInUse: true, isSample });
+      checkContent(this.#path, opener, { newest: this.#newest, isSample });
     } catch (error) {
       throw this.explain(error);
     }
@@ -235,6 +243,13 @@ export function checkpoint(connection: SqliteConnection): void {
 
 const checkpointTimeoutMs = 1_000;
 
+interface ContentCheck {
+  readonly isBackup?: boolean;
+  /** Of a file in use: the newest row that was committed. */
+  readonly newest?: number;
+  readonly isSample?: boolean;
+}
+
 /**
  * Finds what a -wal of another file, a file that was overwritten while it was open, and missing pages do: pages that are of
  * something else. A small file is read as a whole; of a large one its newest and its waiting rows, by each of their indexes.
@@ -244,9 +259,10 @@ const checkpointTimeoutMs = 1_000;
 export function checkContent(
   filePath: string,
   opener: SqliteOpener,
-  { isBackup = false, wasInUse = false, isSample = false } = {},
+  { isBackup = false, newest, isSample = false }: ContentCheck = {},
 ): void {
   const bytes = sizeOf(filePath);
+  const wasInUse = newest !== undefined;
   if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup && !wasInUse) return;
   const connection = openToRead(filePath, opener);
   try {
@@ -261,6 +277,7 @@ export function checkContent(
     if (!hasInbox) return;
     if (Number(connection.query(countWrong)[0]?.["wrong"]) > 0)
       throw damaged("rows are not found by their ids");
+    if (wasInUse && newestOf(connection) < newest) throw damaged("its newest row is missing");
   } finally {
     connection.close();
   }
@@ -287,6 +304,9 @@ const countWrong = `
     WHERE NOT EXISTS (SELECT 1 FROM ${keys} WHERE id = waiting.key_id)
       OR NOT EXISTS (SELECT 1 FROM ${deliveries} AS delivery WHERE delivery.seq = waiting.seq)
   ) AS wrong`;
+
+const newestOf = (connection: SqliteConnection) =>
+  Number(connection.query(`SELECT max(seq) AS newest FROM ${deliveries}`)[0]?.["newest"] ?? 0);
 
 const damaged = (reason: string) => Object.assign(new Error(reason), { code: "SQLITE_CORRUPT" });
 

@@ -335,9 +335,11 @@ describe("the keyboard in the inspector", () => {
     await keyboard.press("/");
     await keyboard.type("task.running");
     const results = page.getByRole("navigation", { name: "Search results" });
-    await results.getByRole("link").first().waitFor();
+    // Until now the links are of what was typed so far.
+    await results.locator("a[href$='text=task.running']").first().waitFor();
     await keyboard.press("ArrowDown");
     await keyboard.press("ArrowDown");
+    await expect.poll(() => results.locator(":focus").getAttribute("href")).toContain(deliveryId);
     await keyboard.press("Enter");
     await results.waitFor({ state: "hidden" });
     await inspector.button("Attempt 3").waitFor();

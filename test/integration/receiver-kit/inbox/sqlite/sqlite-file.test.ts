@@ -261,6 +261,29 @@ describe("a damaged SQLite file", () => {
     await inbox.close();
   });
 
+  it.each([
+    ["is damaged when a backup was copied over it, which fits what is written next", true],
+    ["is used on when only a checkpoint was made", false],
+  ])("%s", async (_, isOverwritten) => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    const other = new Database(file.path);
+    const checkpoint = () => other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    for (let n = 0; n < 3; n++) await inbox.insert(runningAt(`task-${n}`, 1));
+    checkpoint();
+    await copyFile(file.path, `${file.path}.backup`);
+    for (let n = 3; n < 6; n++) await inbox.insert(runningAt(`task-${n}`, 1));
+    checkpoint();
+    other.close();
+    if (isOverwritten) await copyFile(`${file.path}.backup`, file.path);
+    // A commit without a row, such as of a handler.
+    const committed = inbox.writeMarks("default", { noted: "1" });
+    if (isOverwritten) await expect(committed).rejects.toMatchObject({ code: "INBOX_FILE_DAMAGED" });
+    else await committed;
+    await inbox.close();
+  });
+
   it("gets few checkpoints while another process reads it, is short again afterwards, and whole in the end", async () => {
     await using file = await temporaryFile();
     const opener = await loadSqliteDriver();
