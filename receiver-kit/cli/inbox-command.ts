@@ -2,7 +2,7 @@ import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { CommandError, toggle, UsageError, wholeNumber } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { InboxRowReference, InboxRowState, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";
-import { replayRow } from "../maintenance/replay.ts";
+import { discardRow, replayRow } from "../maintenance/replay.ts";
 import { changeRows, endOfId, findRows, type RowFilter } from "../maintenance/row-filter.ts";
 import { backup, restore } from "./backup-commands.ts";
 import { createSummary, renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
@@ -244,10 +244,7 @@ const discard = changeCommand({
   done: "discarded",
   states: ["dead", "quarantined"],
   flags: {},
-  async change(inbox, row) {
-    if (await inbox.discard(row)) return "discarded";
-    return (await inbox.get(row)) ? "not-discardable" : "not-found";
-  },
+  change: discardRow,
 });
 
 /** Runs `workspace-tasks-inbox` and returns its exit code. */

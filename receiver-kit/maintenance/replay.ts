@@ -30,6 +30,18 @@ export async function replayRow(
   return parsed.ok && (await inbox.replay(row, parsed.columns)) ? "replayed" : "not-replayable";
 }
 
+export type DiscardOutcome =
+  | "discarded"
+  | "not-found"
+  /** Neither dead nor quarantined. */
+  | "not-discardable";
+
+/** Ends a dead or quarantined row, which is then removed by age like the others. */
+export async function discardRow(inbox: InboxOperatorStore, row: InboxRowReference): Promise<DiscardOutcome> {
+  if (await inbox.discard(row)) return "discarded";
+  return (await inbox.get(row)) ? "not-discardable" : "not-found";
+}
+
 // Quarantined rows become readable by themselves: after an upgrade, which knows more events, and when the time comes that
 // an event named too early. So they are parsed again at the start of a receiver and every hour.
 type Settings = Pick<ReceiverSettings, "inbox" | "source" | "secrets" | "clock" | "logger">;

@@ -172,4 +172,6 @@ export type Action =
 export interface ActionResult {
   /** How many events had each outcome: `replayed`, `discarded`, `not-found`, `not-replayable`, `not-discardable`. */
   readonly counts: Readonly<Record<string, number>>;
+  /** It ended after 10,000 events or 15 s, before the last one: the same action continues. */
+  readonly isPartial: boolean;
 }

@@ -50,7 +50,7 @@ const optionsSchema = s.strictOptions<InboxPageOptions>()({
 
 /**
  * A page on which an operator sees what waits in an inbox, what died of which error and since when, and replays or discards
- * exactly that. Mount it behind the application's login. It reads nothing while nobody looks.
+ * exactly that. Mount it behind the application's login. It reads nothing while no one looks.
  *
  * @example
  * ```ts

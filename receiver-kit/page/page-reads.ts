@@ -51,11 +51,12 @@ function activityOf(newest: readonly InboxRowSummary[], nowMs: number): page.Act
   const fromMs = Math.min(nowMs, ...newest.slice(-1).map(({ receivedAtMs }) => receivedAtMs));
   const barMs = Math.max(1_000, Math.ceil((nowMs - fromMs + 1) / bars));
   const counted = new Map<number, Record<string, number>>();
-  for (const { state, receivedAtMs, attempts } of newest) {
+  for (const row of newest) {
+    const { state, receivedAtMs } = row;
     const index = Math.min(bars - 1, Math.max(0, Math.floor((receivedAtMs - fromMs) / barMs)));
     const counts = counted.get(index) ?? {};
     counted.set(index, counts);
-    const kind = state === "pending" && attempts > 0 ? "failing" : state;
+    const kind = isFailing(row) ? "failing" : state;
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return {
@@ -134,15 +135,20 @@ async function readFailures(inbox: InboxStore, rowsMax: number): Promise<readonl
     inbox.list({ states: ["dead", "quarantined"], limit: rowsMax }),
     inbox.list({ states: ["pending"], limit: rowsMax }),
   ]);
-  return [...ended, ...waiting.filter(({ lastError }) => lastError !== null)];
+  return [...ended, ...waiting.filter(isFailing)];
 }
+
+/** Its last attempt failed, and another one is due. */
+const isFailing = ({ state, lastError }: InboxRowSummary) => state === "pending" && lastError !== null;
 
 export async function readErrors(inbox: InboxStore): Promise<page.ErrorList> {
   const failures = await readFailures(inbox, failuresMax);
   const groups = new Map<string, InboxRowSummary[]>();
   for (const row of failures) {
     const key = JSON.stringify([row.event, messageOf(row)]);
-    groups.set(key, [...(groups.get(key) ?? []), row]);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
   }
   return {
     data: [...groups.values()].map(toGroup).sort((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt)),

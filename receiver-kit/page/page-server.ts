@@ -9,9 +9,9 @@ import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
+import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
-import { replayRow } from "../maintenance/replay.ts";
+import { discardRow, replayRow } from "../maintenance/replay.ts";
 import { changeRows, findRows, readTime } from "../maintenance/row-filter.ts";
 import type { ReceiverStats } from "../stats/receiver-stats.ts";
 import { sharedRead } from "../stats/shared-read.ts";
@@ -27,7 +27,7 @@ export interface PageRequest {
   readonly remoteAddress: string | undefined;
   /** At most `bytesMax`; `undefined` when it is larger. */
   readBody(bytesMax: number): Promise<Uint8Array | undefined>;
-  /** Who looks; `undefined`: nobody who may. */
+  /** Who looks, a name or `true`; anything else may not. */
   authorize(): unknown;
 }
 
@@ -62,6 +62,9 @@ class PageError extends Error {
 
 const invalid = (message: string) => new PageError(400, "ARGUMENT_INVALID", message);
 
+const timeout = (detail: string) =>
+  new PageError(503, "TIMEOUT", `no answer within ${answerMs / 1_000} s; ${detail}`);
+
 const answerMs = 20_000;
 const bodyBytesMax = 65_536;
 /** Events that one request changes. */
@@ -80,17 +83,22 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   async function readSecret(): Promise<string | undefined> {
     const { marks } = await inbox.readMarks(everySource);
     if (marks[secretMark]) return marks[secretMark];
-    await inbox.writeMarks(everySource, { [secretMark]: randomBytes(32).toString("base64url") });
+    try {
+      await inbox.writeMarks(everySource, { [secretMark]: randomBytes(32).toString("base64url") });
+    } catch (error) {
+      logger.warn({ err: error }, "the page of the inbox is read-only: its token could not be stored");
+      return undefined;
+    }
     return (await inbox.readMarks(everySource)).marks[secretMark];
   }
 
-  /** `undefined` where the inbox cannot be written, as by a role that may only read. */
+  /** `undefined` where the inbox can be read and not written, as by a role that may only read. */
   async function tokenOf(actor: string | null): Promise<string | undefined> {
-    secret ??= readSecret().catch((error: unknown) => {
-      logger.warn({ err: error }, "the page of the inbox is read-only: its token could not be stored");
-      return undefined;
+    secret ??= readSecret();
+    const key = await secret.catch((error: unknown) => {
+      secret = undefined;
+      throw error;
     });
-    const key = await secret;
     if (key) return createHmac("sha256", key).update(JSON.stringify(actor)).digest("base64url");
     secret = undefined;
     return undefined;
@@ -139,10 +147,19 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     throw new PageError(404, "NOT_FOUND", "there is no such address");
   }
 
-  async function change(action: ActionName, given: unknown, actor: string | null): Promise<ActionResult> {
+  /** @param deadline aborts while there is time left to say what was changed */
+  async function change(
+    action: ActionName,
+    given: unknown,
+    actor: string | null,
+    deadline: AbortSignal,
+  ): Promise<ActionResult> {
+    if (deadline.aborted) throw timeout("nothing was changed");
     const { source, id, filter, beforeSeq } = given as Readonly<Record<string, unknown>>;
-    const changeOne = { replay, discard }[action];
+    const changeOne = (row: InboxRowReference): Promise<string> =>
+      action === "replay" ? replayRow(inbox, row, clock.now()) : discardRow(inbox, row);
     let counts: ActionResult["counts"];
+    let isPartial = false;
     if (typeof source === "string" && typeof id === "string") {
       counts = { [await changeOne({ source, id })]: 1 };
     } else {
@@ -151,30 +168,25 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       if (!texts || !isText || !Number.isSafeInteger(beforeSeq) || source !== undefined || id !== undefined)
         throw invalid("expected source and id, or filter and beforeSeq of api/count");
       const { source: of, ...wanted } = filterOf(action, new URLSearchParams(texts), clock.now());
-      const stop = new AbortController();
-      const timer = clock.schedule(answerMs - 5_000, () => stop.abort());
+      const full = new AbortController();
+      const stop = AbortSignal.any([deadline, full.signal]);
       let left = changedMax;
-      const counted = async (row: { readonly source: string; readonly id: string }) => {
-        if (--left <= 0) stop.abort();
+      const counted = (row: InboxRowReference) => {
+        if (--left <= 0) full.abort();
         return changeOne(row);
       };
       const steps = findRows(inbox, wanted, { source: of, beforeSeq: Number(beforeSeq), stepRows: 1_000 });
-      ({ counts } = await changeRows(steps, counted, stop.signal).finally(timer));
+      ({ counts } = await changeRows(steps, counted, stop));
+      isPartial = stop.aborted;
     }
     logger.warn(
       { action, actor, counts, ...(id === undefined ? { filter } : { source, id }) },
       "changed by the page",
     );
-    return { counts };
+    return { counts, isPartial };
   }
 
-  const replay = (row: Row) => replayRow(inbox, row, clock.now());
-  const discard = async (row: Row) => {
-    if (await inbox.discard(row)) return "discarded";
-    return (await inbox.get(row)) ? "not-discardable" : "not-found";
-  };
-
-  async function answer(request: PageRequest): Promise<PageResponse> {
+  async function answer(request: PageRequest, deadline: AbortSignal): Promise<PageResponse> {
     const { method } = request;
     const { path, query, lastName } = placeOf(request.url);
     requireOwnOrigin(request, path);
@@ -193,7 +205,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     const token = request.header("x-page-token") ?? "";
     if (!(await isToken(token, actor)))
       throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");
-    return json(200, await change(toAction(action), await readJsonBody(request), actor));
+    return json(200, await change(toAction(action), await readJsonBody(request), actor, deadline));
   }
 
   async function actorOf(request: PageRequest): Promise<string | null> {
@@ -232,12 +244,11 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   }
 
   return async (request) => {
+    const deadline = new AbortController();
+    const timer = clock.schedule(answerMs - 5_000, () => deadline.abort());
     try {
-      return await withTimeout(
-        answer(request),
-        answerMs,
-        clock,
-        () => new PageError(503, "TIMEOUT", `no answer within ${answerMs / 1_000} s; the inbox may be busy`),
+      return await withTimeout(answer(request, deadline.signal), answerMs, clock, () =>
+        timeout("the inbox may be busy"),
       );
     } catch (error) {
       if (error instanceof PageError)
@@ -246,11 +257,12 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       const code = isError(error) && "code" in error ? String(error.code) : "INTERNAL";
       const message = "the inbox could not be read or changed; the log of the receiver has the cause";
       return json(code === "INBOX_UNAVAILABLE" ? 503 : 500, { error: { code, message } });
+    } finally {
+      timer();
     }
   };
 }
 
-type Row = { readonly source: string; readonly id: string };
 type ActionName = "replay" | "discard";
 
 const everySource = "";

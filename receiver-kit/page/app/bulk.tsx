@@ -31,10 +31,11 @@ export function BulkActions({ filter }: { readonly filter: Filter }) {
   };
   const close = () => dialog.current?.close();
   const run = async ({ action, preview: { beforeSeq } }: Asked) => {
-    const { counts } = await api.act(action, { filter, beforeSeq });
+    const { counts, isPartial } = await api.act(action, { filter, beforeSeq });
     close();
     const outcomes = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
-    setDone(outcomes.join(", ") || "Nothing was changed.");
+    const rest = isPartial ? " Some are left: do the same once more." : "";
+    setDone((outcomes.join(", ") || "Nothing was changed.") + rest);
   };
   return (
     <Actions>

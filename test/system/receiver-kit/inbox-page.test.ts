@@ -4,12 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createReceiver, NonRetryableError } from "@workspace-tasks/receiver-kit";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { createReceiver, NonRetryableError, ReceiverError } from "@workspace-tasks/receiver-kit";
 import { type InboxPageOptions, inboxPage } from "@workspace-tasks/receiver-kit/page";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import type * as contract from "../../../receiver-kit/page/contract.ts";
+import { createInboxPage } from "../../../receiver-kit/page/inbox-page.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox, postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
 import { type ListeningServer, listen } from "../../support/listen.ts";
@@ -190,14 +193,17 @@ describe.each(Object.keys(inboxes))("the page of an inbox, %s", (name) => {
     expect(counted).toMatchObject({ count: 1, isPartial: false, events: { "task.running": 1 } });
     const { beforeSeq } = counted;
     const discarded = await page.post("discard", { filter: { task: "task-2" }, beforeSeq }, headers);
-    expect([discarded.status, await discarded.json()]).toEqual([200, { counts: { discarded: 1 } }]);
+    expect([discarded.status, await discarded.json()]).toEqual([
+      200,
+      { counts: { discarded: 1 }, isPartial: false },
+    ]);
     // Those that are dead; the replay of each fails again.
     const all = await page.get<contract.Preview>("count?action=replay");
     expect(all.count).toBe(2);
     const replayed = await page.post("replay", { filter: {}, beforeSeq: all.beforeSeq }, headers);
-    expect(await replayed.json()).toEqual({ counts: { replayed: 2 } });
+    expect(await replayed.json()).toMatchObject({ counts: { replayed: 2 } });
     const one = await page.post("replay", { source: "default", id: "msg_none" }, headers);
-    expect(await one.json()).toEqual({ counts: { "not-found": 1 } });
+    expect(await one.json()).toMatchObject({ counts: { "not-found": 1 } });
     expect(page.log).toContainEqual(
       expect.objectContaining({ action: "discard", actor: "ada@example.com", counts: { discarded: 1 } }),
     );
@@ -319,10 +325,56 @@ describe("the page of an inbox takes no action that was not meant", () => {
     const route = "count?action=replay&state=done,stale";
     const { count, beforeSeq } = await page.get<contract.Preview>(route);
     const response = await page.post("replay", { filter: { state: "done,stale" }, beforeSeq: 1_000 });
-    expect([count, beforeSeq, await response.json()]).toEqual([0, 1, { counts: {} }]);
+    expect([count, beforeSeq, await response.json()]).toEqual([0, 1, { counts: {}, isPartial: false }]);
     const [row] = (await page.get<contract.Page<contract.EventSummary>>("events?state=stale")).data;
     const one = await page.post("replay", { source: "default", id: row!.id });
-    expect(await one.json()).toEqual({ counts: { replayed: 1 } });
+    expect(await one.json()).toEqual({ counts: { replayed: 1 }, isPartial: false });
+  });
+
+  it.each([
+    ["14s", [200, "discarded"]],
+    ["16s", [503, "quarantined"]],
+    ["21s", [503, "quarantined"]],
+  ])("when the login of the application took %s", async (duration, expected) => {
+    const [store, clock] = [memoryInbox(), createVirtualClock()];
+    const login = deferred<string>();
+    let isSlow = false;
+    const log = { info() {}, warn() {}, error() {} };
+    const shown = { inbox: store, open: async () => {}, source: null, stats: undefined, clock, logger: log };
+    const page = createInboxPage(shown, { authorize: () => (isSlow ? login.promise : "ann") });
+    await store.insert(runningAt("task-1", 1, { id: "a", quarantine: "odd" }));
+    const overview = await page.fetch(new Request("https://app.example/inbox/api/overview"));
+    const { token } = (await overview.json()) as contract.Overview;
+    isSlow = true;
+    const request = new Request("https://app.example/inbox/api/discard", {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-page-token": token },
+      body: JSON.stringify({ source: "default", id: "a" }),
+    });
+    const responded = page.fetch(request);
+    await clock.advance(duration);
+    login.resolve("ann");
+    const { status } = await responded;
+    // What a request that was given up might still do, it does in the next turns.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([status, (await store.get({ source: "default", id: "a" }))?.state]).toEqual(expected);
+  });
+
+  it("for more than 10,000 events at once, and says that some are left", async () => {
+    await using inbox = await opened(memoryInbox());
+    for (let n = 0; n < 10_001; n++)
+      await inbox.store.insert(runningAt(`task-${n}`, 1, { id: `${n}`, quarantine: "odd" }));
+    const { token } = await inbox.get<contract.Overview>("overview");
+    const discardAll = async () => {
+      const init = {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-page-token": token },
+        body: JSON.stringify({ filter: {}, beforeSeq: 1_000_000 }),
+      };
+      return (await inbox.page.fetch(new Request("https://app.example/inbox/api/discard", init))).json();
+    };
+    expect(await discardAll()).toEqual({ counts: { discarded: 10_000 }, isPartial: true });
+    expect(await discardAll()).toEqual({ counts: { discarded: 1 }, isPartial: false });
   });
 
   it("for a group whose errors have nothing in common but digits", async () => {
@@ -417,7 +469,7 @@ describe("the page of an inbox, wherever it is", () => {
       },
       body: JSON.stringify({ source: "default", id: "odd" }),
     });
-    expect(await discarded.json()).toEqual({ counts: { discarded: 1 } });
+    expect(await discarded.json()).toMatchObject({ counts: { discarded: 1 } });
   });
 
   it("survives addresses that are none, and says so", async () => {
@@ -469,6 +521,18 @@ describe("the page of an inbox, wherever it is", () => {
     expect(await inbox.discard("a", "")).toBe(403);
   });
 
+  it("is not read-only while its inbox is away, and has its token afterwards", async () => {
+    const store = memoryInbox();
+    let isAway = true;
+    const away = () => Promise.reject(new ReceiverError("INBOX_UNAVAILABLE", "away"));
+    const readMarks: InboxStore["readMarks"] = (source) => (isAway ? away() : store.readMarks(source));
+    await using inbox = await opened(overrideInbox(store, { readMarks }));
+    const read = () => inbox.page.fetch(new Request("https://app.example/inbox/api/overview"));
+    expect(await errorOf(await read())).toEqual([503, "INBOX_UNAVAILABLE"]);
+    isAway = false;
+    expect(await inbox.get("overview")).toMatchObject({ readOnly: false, token: expect.stringMatching(/./) });
+  });
+
   it("finds an event behind many that do not match, page by page", async () => {
     await using inbox = await opened(sqliteInbox(path.join(folder, `${crypto.randomUUID()}.db`)));
     await inbox.store.insert(runningAt("task-rare", 1, { id: "rare" }));
@@ -491,7 +555,7 @@ describe("the page of an inbox, wherever it is", () => {
 });
 
 describe("the page of an inbox", () => {
-  it("reads nothing while nobody looks, and once for many who look", async () => {
+  it("reads nothing while no one looks, and once for many who look", async () => {
     await using page = await open(memoryInbox());
     const before = page.reads();
     await new Promise((resolve) => setTimeout(resolve, 50));
