@@ -5,7 +5,7 @@ import type { Inbox, InboxStore } from "../inbox.ts";
 import { GuardedPool } from "./guarded-pool.ts";
 import { createWakeUps } from "./postgres-listener.ts";
 import * as operations from "./postgres-operations.ts";
-import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postgres-pool.ts";
+import { ignorePoolErrors, type PostgresPool } from "./postgres-pool.ts";
 import { postgresRecords } from "./postgres-records.ts";
 import { openSchema, postgresVersion, requireUsable } from "./postgres-schema.ts";
 import { postgresStatements, tablesOf } from "./postgres-statements.ts";
@@ -87,10 +87,6 @@ export function postgresInbox(
   const { settle, fail } = operations.createEnds(database);
   // Receivers may share the inbox: each of them opens and closes it.
   let users = 0;
-  const leave = () => {
-    users -= 1;
-    letPoolErrorsThrow(callersPool);
-  };
 
   const store: InboxStore<PostgresTransaction> = {
     ...postgresRecords({ database, tables, version }),
@@ -104,14 +100,14 @@ export function postgresInbox(
       try {
         await openSchema(pool, { schema, migrate, lockKey: channel });
       } catch (error) {
-        leave();
+        users -= 1;
         throw error;
       }
     },
     /** The pool belongs to the caller and stays open. */
     async close() {
       if (users === 0) return;
-      leave();
+      users -= 1;
       if (users === 0) await pool.close();
     },
     insert: operations.createInsert(database),

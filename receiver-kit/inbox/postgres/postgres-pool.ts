@@ -41,13 +41,11 @@ export interface PostgresClient extends PostgresQueryable {
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on?(event: "error" | "acquire", listener: (client: PostgresClient) => void): unknown;
-  removeListener?(event: "error" | "acquire", listener: (client: PostgresClient) => void): unknown;
 }
 
-const users = new WeakMap<PostgresPool, number>();
 const ignore = () => {};
 
-const guarded = new WeakSet<PostgresClient>();
+const guarded = new WeakSet<PostgresClient | PostgresPool>();
 
 /** The server may end a connection in the same packet as its last response, before anything listens to its client. */
 export function ignoreClientErrors(client: PostgresClient): void {
@@ -57,21 +55,11 @@ export function ignoreClientErrors(client: PostgresClient): void {
 
 /**
  * An idle client that loses its server emits `error` on the pool, and without a listener that ends the process. Inboxes
- * that share a pool share one listener. Each call needs one of `letPoolErrorsThrow`.
+ * that share a pool share one listener. It stays: connections may be lost while the pool ends, after its inbox.
  */
 export function ignorePoolErrors(pool: PostgresPool): void {
-  const count = users.get(pool) ?? 0;
-  if (count === 0) {
-    pool.on?.("error", ignore);
-    pool.on?.("acquire", ignoreClientErrors);
-  }
-  users.set(pool, count + 1);
-}
-
-export function letPoolErrorsThrow(pool: PostgresPool): void {
-  const count = (users.get(pool) ?? 0) - 1;
-  users.set(pool, Math.max(0, count));
-  if (count > 0) return;
-  pool.removeListener?.("error", ignore);
-  pool.removeListener?.("acquire", ignoreClientErrors);
+  if (guarded.has(pool)) return;
+  guarded.add(pool);
+  pool.on?.("error", ignore);
+  pool.on?.("acquire", ignoreClientErrors);
 }

@@ -36,11 +36,13 @@ function countCalls(error: () => Error, failure?: Failure): Calls {
   };
 }
 
-interface SweepOptions {
+export interface SweepOptions {
   /** Of a call that fails. */
   readonly error: () => Error;
   /** Of how many calls one fails: each moment begins with another one. */
   readonly stride: number;
+  /** The name of the calls that fail. Default: all. */
+  readonly failing?: string | undefined;
 }
 
 export interface SweepResult {
@@ -51,13 +53,14 @@ export interface SweepResult {
 /** Runs the scenario for the calls and every moment. Its error is thrown again with the name of the failed call. */
 export async function sweep(
   scenario: (calls: Calls) => Promise<void>,
-  { error, stride }: SweepOptions,
+  { error, stride, failing }: SweepOptions,
 ): Promise<SweepResult> {
   const undisturbed = countCalls(error);
   await scenario(undisturbed);
   let runs = 1;
   for (const [index, moment] of failureMoments.entries()) {
     for (let at = 1 + (index % stride); at <= undisturbed.count; at += stride) {
+      if (failing !== undefined && undisturbed.names[at - 1] !== failing) continue;
       runs += 1;
       await scenario(countCalls(error, { at, moment })).catch((cause: unknown) => {
         const text = cause instanceof Error ? cause.message : String(cause);

@@ -206,9 +206,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
     await server.resume();
     await expectRecoveryWithoutOutage(served, "d");
     await served.receiver.close();
-    expect(pool.listenerCount("error")).toBe(0);
     // The database is dropped while connections still close.
-    pool.on("error", () => {});
     await pool.end();
   });
 });
