@@ -65,7 +65,10 @@ const invalid = (message: string) => new PageError(400, "ARGUMENT_INVALID", mess
 const timeout = (detail: string) =>
   new PageError(503, "TIMEOUT", `no answer within ${answerMs / 1_000} s; ${detail}`);
 
+const readOnly = () => new PageError(403, "READ_ONLY", "the page is read-only: nothing was changed");
+
 const answerMs = 20_000;
+const writeAgainMs = 60_000;
 const bodyBytesMax = 65_536;
 /** Events that one request changes. */
 const changedMax = 10_000;
@@ -78,6 +81,8 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   );
   const readErrors = sharedRead(() => reads.readErrors(inbox), clock);
   let secret: Promise<string | undefined> | undefined;
+  /** Of an inbox that could not be written. */
+  let writesAgainAtMs = Number.POSITIVE_INFINITY;
 
   /** Of all processes of the inbox: the next request may reach another one. */
   async function readSecret(): Promise<string | undefined> {
@@ -87,6 +92,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       await inbox.writeMarks(everySource, { [secretMark]: randomBytes(32).toString("base64url") });
     } catch (error) {
       logger.warn({ err: error }, "the page of the inbox is read-only: its token could not be stored");
+      writesAgainAtMs = clock.now() + writeAgainMs;
       return undefined;
     }
     return (await inbox.readMarks(everySource)).marks[secretMark];
@@ -94,21 +100,27 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
 
   /** `undefined` where the inbox can be read and not written, as by a role that may only read. */
   async function tokenOf(actor: string | null): Promise<string | undefined> {
+    if (clock.now() >= writesAgainAtMs) {
+      writesAgainAtMs = Number.POSITIVE_INFINITY;
+      secret = undefined;
+    }
     secret ??= readSecret();
     const key = await secret.catch((error: unknown) => {
       secret = undefined;
       throw error;
     });
-    if (key) return createHmac("sha256", key).update(JSON.stringify(actor)).digest("base64url");
-    secret = undefined;
-    return undefined;
+    return key && createHmac("sha256", key).update(JSON.stringify(actor)).digest("base64url");
   }
 
-  async function isToken(given: string, actor: string | null): Promise<boolean> {
-    if (isEqual(given, await tokenOf(actor))) return true;
+  async function requireToken(given: string, actor: string | null): Promise<void> {
+    let token = await tokenOf(actor);
+    if (token === undefined) throw readOnly();
+    if (isEqual(given, token)) return;
     // Of processes that stored a secret at the same time the last one's is kept.
     secret = undefined;
-    return isEqual(given, await tokenOf(actor));
+    token = await tokenOf(actor);
+    if (!isEqual(given, token))
+      throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");
   }
 
   async function overview(actor: string | null): Promise<Overview> {
@@ -199,12 +211,9 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     }
     const action = method === "POST" ? /^api\/(replay|discard)$/.exec(path)?.[1] : undefined;
     if (!action) throw new PageError(405, "METHOD_NOT_ALLOWED", "expected GET, or POST of an action");
-    if (settings.readOnly)
-      throw new PageError(403, "READ_ONLY", "the page is read-only: nothing was changed");
+    if (settings.readOnly) throw readOnly();
     await settings.open();
-    const token = request.header("x-page-token") ?? "";
-    if (!(await isToken(token, actor)))
-      throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");
+    await requireToken(request.header("x-page-token") ?? "", actor);
     return json(200, await change(toAction(action), await readJsonBody(request), actor, deadline));
   }
 

@@ -406,13 +406,13 @@ async function opened(store: InboxStore, options: Partial<InboxPageOptions> = {}
       expect(response.status).toBe(200);
       return (await response.json()) as never;
     },
-    async discard(id: string, token: string): Promise<number> {
+    discard(id: string, token: string): Promise<Response> {
       const init = {
         method: "POST",
         headers: { "content-type": "application/json", "x-page-token": token },
         body: JSON.stringify({ source: "default", id }),
       };
-      return (await page.fetch(new Request("https://app.example/inbox/api/discard", init))).status;
+      return page.fetch(new Request("https://app.example/inbox/api/discard", init));
     },
     async [Symbol.asyncDispose]() {
       await receiver.close();
@@ -508,19 +508,25 @@ describe("the page of an inbox, wherever it is", () => {
     const tokens = await Promise.all(
       [first, second].map(async (each) => (await each.get<contract.Overview>("overview")).token),
     );
-    expect(await first.discard("a", tokens[1]!)).toBe(200);
-    expect(await second.discard("b", tokens[1]!)).toBe(200);
+    expect((await first.discard("a", tokens[1]!)).status).toBe(200);
+    expect((await second.discard("b", tokens[1]!)).status).toBe(200);
     await using other = await opened(store, { authorize: () => "bob" });
-    expect(await other.discard("b", tokens[1]!)).toBe(403);
+    expect(await errorOf(await other.discard("b", tokens[1]!))).toEqual([403, "TOKEN_INVALID"]);
   });
 
-  it("is read-only where its inbox cannot be written", async () => {
+  it("is read-only where its inbox cannot be written, and says so once", async () => {
+    let writes = 0;
     const store = overrideInbox(memoryInbox(), {
-      writeMarks: () => Promise.reject(Object.assign(new Error("permission denied"), { code: "42501" })),
+      writeMarks: () => {
+        writes += 1;
+        return Promise.reject(Object.assign(new Error("permission denied"), { code: "42501" }));
+      },
     });
     await using inbox = await opened(store);
-    expect(await inbox.get("overview")).toMatchObject({ readOnly: true, token: "" });
-    expect(await inbox.discard("a", "")).toBe(403);
+    for (let n = 0; n < 3; n++)
+      expect(await inbox.get("overview")).toMatchObject({ readOnly: true, token: "" });
+    expect(await errorOf(await inbox.discard("a", ""))).toEqual([403, "READ_ONLY"]);
+    expect(writes).toBe(1);
   });
 
   it("is not read-only while its inbox is away, and has its token afterwards", async () => {
