@@ -10,7 +10,9 @@ export interface Project {
   readonly part:
     | "runtimes"
     | "bundlers"
-    | "frameworks"
+    | "HTTP frameworks"
+    | "page frameworks"
+    | "serverless"
     | "ORMs"
     | "test runners"
     | "package managers"

@@ -34,7 +34,7 @@ const compiled = {
 function nest(major: string, how: string, code: string, echo: boolean): Project {
   const versions = (name: string) => (name.startsWith("@nestjs/") ? `${name}@${major}` : name);
   return {
-    part: "frameworks",
+    part: "HTTP frameworks",
     of: "@nestjs/core",
     how,
     install: ["typescript@6", kit, libsql, ...installedBy(page, "NestJS").map(versions)],
@@ -55,7 +55,7 @@ const layout =
 
 /** The receiver in Next.js, and a route that parses its body. */
 const nextReceiver = (how: string, build: string): Project => ({
-  part: "frameworks",
+  part: "HTTP frameworks",
   of: "next",
   how,
   install: [kit, libsql, ...installedBy(page, "Next.js")],
@@ -88,7 +88,7 @@ interface Recipe {
 
 /** Node 22.18 runs the files as they are. */
 const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): Project => ({
-  part: "frameworks",
+  part: "HTTP frameworks",
   of,
   install: [
     ...["node@22", "typescript", kit, libsql],

@@ -68,7 +68,7 @@ const edgeRoute = "app/edge/route.js";
 const { [edgeRoute]: _, ...withoutEdge } = files;
 
 const next = (major: string, react: string, how: string, build: string, edge = true): Project => ({
-  part: "frameworks",
+  part: "page frameworks",
   of: "next",
   how: `the SDK, ${how}`,
   install: ["@workspace-tasks/sdk", `next@${major}`, `react@${react}`, `react-dom@${react}`],
@@ -87,7 +87,7 @@ const withReceiver = (
   install: readonly string[],
   others: Pick<Project, "files" | "run" | "serve">,
 ) => ({
-  part: "frameworks" as const,
+  part: "page frameworks" as const,
   of,
   install: ["node@24", "@workspace-tasks/sdk", ...installedBy(recipes).slice(0, 2), ...install, "vite"],
   ...others,

@@ -56,7 +56,7 @@ const compilerOptions = {
 
 /** Express in an adapter for Lambda. */
 const expressIn = (of: string, argument: string): Project => ({
-  part: "frameworks",
+  part: "serverless",
   of,
   install: ["node@22", "@workspace-tasks/receiver-kit", "express", "pg", of],
   files: {
@@ -85,7 +85,7 @@ export const handler = adapt(${argument});
 
 export const serverless: readonly Project[] = [
   {
-    part: "frameworks",
+    part: "serverless",
     of: "@types/aws-lambda",
     how: "a gateway and PostgreSQL",
     install: ["node@22", "typescript", ...installedBy(page)],
@@ -104,7 +104,7 @@ export const serverless: readonly Project[] = [
   expressIn("@codegenie/serverless-express", "{ app }"),
   expressIn("serverless-http", "app"),
   {
-    part: "frameworks",
+    part: "serverless",
     of: "azure-function-express",
     how: "supertest, fastify.inject and HTTP/2",
     install: [
