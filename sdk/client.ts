@@ -4,7 +4,6 @@ import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Router } from "./call/operation.ts";
-import { createRedactor } from "./call/redactor.ts";
 import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
@@ -130,18 +129,17 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   if (problem) throw new ConfigurationError(`createClient: ${problem}`);
   const resolved = resolveOptions(options);
   rejectBrowser(resolved.dangerouslyAllowBrowser);
-  const redactor = createRedactor();
-  const engine = createEngine(resolved, redactor);
+  const engine = createEngine(resolved);
   const { send, close } = engine;
   const me = (call?: CallOptions) => fetchMe(send, "base", call);
-  const tasks = createTasks(engine, { ...resolved, redactor });
+  const tasks = createTasks(engine, resolved);
   const taxClients = createTaxClients(send);
-  const uploads = createUploads(engine, { ...resolved, redactor });
+  const uploads = createUploads(engine, resolved);
   const jobs = createJobs(send);
   const works = createWorks(send);
   return {
     me,
-    webhooks: createWebhooks(engine, { ...resolved, redactor }),
+    webhooks: createWebhooks(engine, resolved),
     tasks,
     taxClients,
     uploads,
@@ -151,7 +149,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
       connections: createConnections(send),
       jobs,
       works,
-      imports: createImports({ ...resolved, engine, redactor, jobs, works, uploads, taxClients, tasks, me }),
+      imports: createImports({ ...resolved, engine, jobs, works, uploads, taxClients, tasks, me }),
     },
     request: createRequest(engine),
     rateLimit: (router) => engine.rateLimitSnapshot(router),

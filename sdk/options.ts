@@ -5,6 +5,7 @@ import { withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
+import { createRedactor } from "./call/redactor.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/credentials.ts";
 import { ConfigurationError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
@@ -102,15 +103,19 @@ export interface OwnCallOptions extends CallOptions {
   readonly [beforeSend]?: (() => Promise<void>) | undefined;
 }
 
-/** The deadline of a call for which neither it nor its client has one. */
-export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
-  interactive: 120_000,
-  normal: 120_000,
-  // In which the default of `maxQueued` calls are sent.
-  background: 900_000,
-};
+/** In which the default of `maxQueued` calls are sent. */
+export const backgroundDeadlineMs = 900_000;
 
-/** Client options with defaults. */
+/** The limit of a whole call. */
+export function deadlineMsOf(
+  call: CallOptions,
+  client: Pick<ResolvedOptions, "deadlineMs" | "priority">,
+): number {
+  const byPriority = (call.priority ?? client.priority) === "background" ? backgroundDeadlineMs : 120_000;
+  return call.deadlineMs ?? client.deadlineMs ?? byPriority;
+}
+
+/** Client options with defaults, and what the client's parts share. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 const retries = s.integerBetween(0, 20);
@@ -196,6 +201,7 @@ export function resolveOptions(options: CreateClientOptions) {
     clock: checked.clock ?? systemClock,
     random: () => randomFrom(checked.random),
     customClock: checked.clock !== undefined,
+    redactor: createRedactor(),
   };
 }
 

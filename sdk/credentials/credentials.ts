@@ -98,8 +98,6 @@ const replacementPauseMs = 5_000;
 /** "Unauthorized" without a code is a missing permission when the token is younger. */
 const trustedAgeMs = 30_000;
 const failedPauseMs = { keyRejected: 10_000, response: 5_000, noResponse: 1_000, max: 60_000 };
-/** While calls wait for the rate limit: a permit of a shared store whose call has no token is lost. */
-const watchMs = 5_000;
 
 export class Credentials {
   readonly #options: CredentialsOptions;
@@ -111,8 +109,6 @@ export class Credentials {
   #budgetFullAtMs = Number.NEGATIVE_INFINITY;
   /** Calls that wait for an exchange. */
   #waiting = 0;
-  #waitingInQueue = 0;
-  #cancelWatch = () => {};
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
@@ -158,24 +154,6 @@ export class Credentials {
     this.#budgetFullAtMs = fullAtMs;
     this.#drop("rejected");
     return true;
-  }
-
-  /** Refreshes the token while a call waits for the rate limit, until the returned function is called. */
-  keepFresh(): () => void {
-    this.#waitingInQueue += 1;
-    if (this.#waitingInQueue === 1) this.#watch();
-    return () => {
-      this.#waitingInQueue -= 1;
-      if (this.#waitingInQueue === 0) this.#cancelWatch();
-    };
-  }
-
-  #watch(): void {
-    const refresh = () => {
-      this.current();
-      this.#watch();
-    };
-    this.#cancelWatch = this.#options.clock.schedule(watchMs, refresh, { background: true });
   }
 
   #drop(reason: RefreshEvent["reason"]): void {

@@ -1,10 +1,8 @@
-import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Schema } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
 import type { Operation, Router, UntypedOperation } from "../call/operation.ts";
-import type { Redactor } from "../call/redactor.ts";
 import {
   type ApiKeySource,
   type Credential,
@@ -23,13 +21,7 @@ import {
   type ResolvedOptions,
 } from "../options.ts";
 import { findLimiter } from "../rate-limit/limiter-registry.ts";
-import type {
-  Permit,
-  Priority,
-  QueueEntry,
-  RateLimiter,
-  RateLimitSnapshot,
-} from "../rate-limit/rate-limiter.ts";
+import type { Permit, QueueEntry, RateLimiter, RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import {
   type ResponseDetails,
   readHeaders,
@@ -142,27 +134,22 @@ export function toCall<Result>(result: Promise<SettledCall<Result>>): Call<Resul
 //               └───────retry─────────┤   repeat after a delay, with a fresh token, or after the rate limit
 //                                     └─► end, as an error
 //
-// The permit is acquired after the token, so no slot is held during a token exchange. The token is checked again after
-// queueing: it may expire while the call waits.
+// The permit is acquired after the token, so the first exchange holds no slot. The token is checked again after queueing: it
+// may expire while the call waits.
 
 interface CallRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly call: OwnCallOptions;
-  readonly priority: Priority;
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
   readonly onSettled: () => void;
 }
 
-interface CallDependencies extends RoutersOptions {
-  readonly routers: Routers;
-}
-
-/** Resolves to the response's data. Rejects with a `WorkspaceTasksError`. */
-export function runCall(request: CallRequest, dependencies: CallDependencies): Promise<SettledCall<unknown>> {
-  return new CallRecord(request, dependencies).run();
+/** What all calls of a client share. */
+interface CallParts extends RouteParts {
+  routeOf(router: Router): Route;
 }
 
 /** With what a request is sent; empty for an operation that needs no token. */
@@ -171,9 +158,9 @@ interface Authorization {
   readonly permit?: Permit | undefined;
 }
 
-class CallRecord {
+export class CallRecord {
   readonly #request: CallRequest;
-  readonly #dependencies: CallDependencies;
+  readonly #parts: CallParts;
   readonly #event: CallEvent;
   readonly #startedAtMs: number;
   /** The call waits for a token, whose exchange is repeated where that helps. */
@@ -189,18 +176,19 @@ class CallRecord {
   /** The least certain outcome of the attempts so far. */
   #outcome: Outcome = "not_sent";
 
-  constructor(request: CallRequest, dependencies: CallDependencies) {
+  constructor(request: CallRequest, parts: CallParts) {
     const { name: operationName, kind, router } = request.operation;
     this.#request = request;
-    this.#dependencies = dependencies;
+    this.#parts = parts;
     this.#event = { callId: request.callId, operationName, kind, router };
-    this.#startedAtMs = dependencies.options.clock.monotonic();
+    this.#startedAtMs = parts.options.clock.monotonic();
   }
 
+  /** Resolves to the response's data. Rejects with a `WorkspaceTasksError`. */
   async run(): Promise<SettledCall<unknown>> {
     const { operation, scope, onSettled } = this.#request;
     // A request in flight is allowed to finish: ending it would make its outcome unknown.
-    const off = this.#dependencies.clientScope.onEnd((failure) => {
+    const off = this.#parts.clientScope.onEnd((failure) => {
       if (!this.#isSending) scope.end(failure);
     });
     this.#emit("workspace-tasks:call:start", () => this.#event);
@@ -213,7 +201,7 @@ class CallRecord {
       const { failure } = error;
       this.#emitEnd(failure);
       const outcome = lessCertain(this.#outcome, failure.outcome);
-      const { redactor } = this.#dependencies;
+      const { redactor } = this.#parts.options;
       throw toError({ ...failure, outcome }, { attempts: this.#attempts, operation, redactor });
     } finally {
       off();
@@ -223,7 +211,7 @@ class CallRecord {
   }
 
   async #sendUntilSettled(): Promise<unknown> {
-    const route = this.#dependencies.routers.route(this.#request.operation.router);
+    const route = this.#parts.routeOf(this.#request.operation.router);
     for (;;) {
       let authorization: Authorization = {};
       let failure: Failure;
@@ -249,27 +237,38 @@ class CallRecord {
 
   /** Waits for the token and a slot. */
   async #authorize(route: Route): Promise<Authorization> {
-    const { operation, priority, scope } = this.#request;
+    const { operation, call, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
-    const maxQueued = this.#dependencies.options.rateLimit?.maxQueued ?? Number.POSITIVE_INFINITY;
+    const { options } = this.#parts;
     const { credentials, limiter: limiterOf } = route.access();
     for (;;) {
-      this.#isExchanging = true;
-      const credential = credentials.current() ?? (await credentials.get(scope));
-      this.#isExchanging = false;
+      const credential = credentials.current() ?? (await this.#exchanged(credentials));
       const limiter = limiterOf(credential.keyHash);
       if (!limiter) return { credential };
-      if (this.#queued?.limiter !== limiter) this.#queued = { limiter, entry: limiter.enter(priority) };
-      const permit = limiter.tryAcquire();
-      if (permit) return { credential, permit };
-      const acquired = limiter.acquire(this.#queued.entry, maxQueued, scope);
-      const queued = await acquired.finally(credentials.keepFresh());
-      this.#waited(queued);
+      if (this.#queued?.limiter !== limiter) {
+        this.#queued = { limiter, entry: limiter.enter(call.priority ?? options.priority) };
+      }
+      const free = limiter.tryAcquire();
+      if (free) return { credential, permit: free };
+      const permit = await limiter.acquire(this.#queued.entry, options.rateLimit?.maxQueued ?? 0, scope);
+      this.#waited(permit);
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
-      const current = credentials.current();
-      if (current?.keyHash === credential.keyHash) return { credential: current, permit: queued };
-      queued.unused();
+      const current = credentials.current() ?? (await this.#exchanged(credentials, permit));
+      if (current.keyHash === credential.keyHash) return { credential: current, permit };
+      permit.unused();
+    }
+  }
+
+  async #exchanged(credentials: Credentials, permit?: Permit): Promise<Credential> {
+    this.#isExchanging = true;
+    try {
+      const credential = await credentials.get(this.#request.scope);
+      this.#isExchanging = false;
+      return credential;
+    } catch (error) {
+      permit?.unused();
+      throw error;
     }
   }
 
@@ -292,13 +291,13 @@ class CallRecord {
     const attempt = this.#attempts + 1;
     this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
     this.#isSending = true;
-    const result = await this.#dependencies.sendAttempt({
+    const result = await this.#parts.sendAttempt({
       operation,
       variables,
       url,
       headers: call.headers ? { ...headers, ...call.headers } : headers,
       token: credential?.token,
-      timeoutMs: call.timeoutMs ?? this.#dependencies.options.timeoutMs,
+      timeoutMs: call.timeoutMs ?? this.#parts.options.timeoutMs,
       scope,
       kind: operation.kind,
     });
@@ -311,7 +310,7 @@ class CallRecord {
 
   #responded(response: ResponseHead, attempt: number): void {
     this.#response = response;
-    const { redactor } = this.#dependencies;
+    const { redactor } = this.#parts.options;
     this.#emit("workspace-tasks:call:response", () => ({
       ...this.#event,
       attempt,
@@ -322,7 +321,7 @@ class CallRecord {
   }
 
   #describe(): CallMeta {
-    const { redactor } = this.#dependencies;
+    const { redactor } = this.#parts.options;
     const response = this.#response ?? { status: 0, headers: new Headers() };
     const { status: httpStatus } = response;
     return {
@@ -364,7 +363,7 @@ class CallRecord {
 
   #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
     const { operation, call, scope } = this.#request;
-    const { options, clientScope } = this.#dependencies;
+    const { options, clientScope } = this.#parts;
     if (clientScope.failure || this.#isExchanging) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
     const state = {
@@ -389,15 +388,15 @@ class CallRecord {
       ok: failure === undefined,
       code: failure?.code,
       httpStatus: this.#response?.status,
-      requestId: this.#response && requestIdOf(this.#response, this.#dependencies.redactor),
+      requestId: this.#response && requestIdOf(this.#response, this.#parts.options.redactor),
       attempts: this.#attempts,
       queuedMs: this.#queuedMs,
-      durationMs: this.#dependencies.options.clock.monotonic() - this.#startedAtMs,
+      durationMs: this.#parts.options.clock.monotonic() - this.#startedAtMs,
     }));
   }
 
   get #emit(): Emit {
-    return this.#dependencies.emit;
+    return this.#parts.emit;
   }
 }
 
@@ -408,7 +407,7 @@ function lessCertain(a: Outcome, b: Outcome): Outcome {
 }
 
 /** How calls reach one router. */
-interface Route {
+export interface Route {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Throws `FailureError` when the client has no key for the router. */
@@ -423,12 +422,9 @@ interface RouterAccess {
   snapshot(): RateLimitSnapshot | undefined;
 }
 
-type Routers = ReturnType<typeof createRouters>;
-
-interface RoutersOptions {
+interface RouteParts {
   readonly options: ResolvedOptions;
   readonly sendAttempt: SendAttempt;
-  readonly redactor: Redactor;
   readonly emit: Emit;
   readonly clientScope: CallScope;
 }
@@ -438,17 +434,16 @@ interface RoutersOptions {
  * the workspace's. Requests are counted per key on both routers together (A-20), so a rate limit belongs to the key and
  * the base address, not to a router.
  */
-export function createRouters(parts: RoutersOptions) {
+export function createRoutes(parts: RouteParts) {
   const { baseUrl, gatewayUrl, sourcePlatform, apiKey, partnerApiKey } = parts.options;
   const headers = { ...jsonHeaders, ...parts.options.headers };
-  const finders = new Map<string, () => RateLimiter>();
   const base = { url: urlBelow(baseUrl, "/graphql"), headers };
   const gateway = gatewayUrl && {
     url: urlBelow(gatewayUrl, "/graphql"),
     headers: { ...headers, ...(sourcePlatform && { "source-platform": sourcePlatform }) },
   };
-  const workspace = openAccess(parts, finders, workspaceExchange, apiKey, base);
-  const partner = openAccess(parts, finders, partnerLogin, partnerApiKey, gateway);
+  const workspace = openAccess(parts, workspaceExchange, apiKey, base);
+  const partner = openAccess(parts, partnerLogin, partnerApiKey, gateway);
   const accesses = { base: workspace, gateway: partner ?? workspace };
   const routes = {
     base: { ...base, access: () => accesses.base ?? missing("apiKey") },
@@ -456,7 +451,7 @@ export function createRouters(parts: RoutersOptions) {
   };
   return {
     /** Throws `FailureError` when the router's address was not given. */
-    route: (router: Router): Route => routes[router] ?? missing("gatewayUrl"),
+    routeOf: (router: Router): Route => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router: Router) => accesses[router]?.snapshot(),
   };
 }
@@ -467,17 +462,17 @@ const jsonHeaders = {
 };
 
 function openAccess(
-  { options, emit, ...parts }: RoutersOptions,
-  finders: Map<string, () => RateLimiter>,
+  parts: RouteParts,
   exchange: KeyExchange,
   source: ApiKeySource | undefined,
   route: Omit<Route, "access"> | undefined,
 ): RouterAccess | undefined {
   if (source === undefined || route === undefined) return undefined;
+  const { options, emit } = parts;
   const { rateLimit, baseUrl } = options;
   const { router } = exchange.operation;
-  const redactCause = parts.redactor.cause;
-  let latest: (() => RateLimiter) | undefined;
+  // Of the key that is used now.
+  let latest: { readonly keyHash: string; readonly find: () => RateLimiter } | undefined;
   return {
     credentials: new Credentials({
       ...options,
@@ -489,12 +484,13 @@ function openAccess(
     }),
     limiter(keyHash) {
       if (!rateLimit) return undefined;
-      latest = getOrCreate(finders, keyHash, () =>
-        findLimiter({ ...options, rateLimit, redactCause }, sha256(`${baseUrl.href}\n${keyHash}`)),
-      );
-      return latest();
+      if (latest?.keyHash !== keyHash) {
+        const find = findLimiter({ ...options, rateLimit }, sha256(`${baseUrl.href}\n${keyHash}`));
+        latest = { keyHash, find };
+      }
+      return latest.find();
     },
-    snapshot: () => latest?.().snapshot(),
+    snapshot: () => latest?.find().snapshot(),
   };
 }
 

@@ -2,11 +2,10 @@ import { CallScope, type ScopeLimits } from "../call/call-scope.ts";
 import { createEmit } from "../call/diagnostics.ts";
 import { failure, toError } from "../call/failure.ts";
 import type { Operation, Router } from "../call/operation.ts";
-import type { Redactor } from "../call/redactor.ts";
-import { deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
+import { deadlineMsOf, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/transport.ts";
-import { createRouters, createSend, type Execute, runCall, type Send, type SettledCall } from "./call.ts";
+import { CallRecord, createRoutes, createSend, type Execute, type Send, type SettledCall } from "./call.ts";
 
 export interface WorkspaceToken {
   readonly token: string;
@@ -28,13 +27,13 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export function createEngine(options: ResolvedOptions, redactor: Redactor): Engine {
+export function createEngine(options: ResolvedOptions): Engine {
   const { clock, timeoutMs } = options;
-  const sendAttempt = createAttemptSender({ ...options, redactor });
+  const sendAttempt = createAttemptSender(options);
   const emit = createEmit(options.logger);
   const clientScope = new CallScope(clock);
-  const routers = createRouters({ options, sendAttempt, redactor, emit, clientScope });
-  const dependencies = { options, sendAttempt, emit, routers, clientScope, redactor };
+  const { routeOf, snapshot } = createRoutes({ options, sendAttempt, emit, clientScope });
+  const parts = { options, sendAttempt, emit, clientScope, routeOf };
   const calls = new Map<CallScope, Promise<unknown>>();
   let callId = 0;
 
@@ -44,20 +43,11 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     call: OwnCallOptions = {},
   ): Promise<SettledCall<Data>> {
     if (clientScope.failure) return Promise.reject(toError(clientScope.failure, { attempts: 0, operation }));
-    const priority = call.priority ?? options.priority;
-    const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
-    const scope = new CallScope(clock, { signal: call.signal, limitMs });
-    const request = {
-      operation,
-      variables,
-      call,
-      priority,
-      scope,
-      callId: callId++,
-      onSettled: () => calls.delete(scope),
-    };
+    const scope = new CallScope(clock, { signal: call.signal, limitMs: deadlineMsOf(call, options) });
+    const onSettled = () => calls.delete(scope);
+    const request = { operation, variables, call, scope, callId: callId++, onSettled };
     // The type of the data is the document's; the response is not checked against it on purpose.
-    const run = runCall(request, dependencies) as Promise<SettledCall<Data>>;
+    const run = new CallRecord(request, parts).run() as Promise<SettledCall<Data>>;
     calls.set(scope, run);
     return run;
   }
@@ -67,12 +57,12 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     send: createSend(execute),
     openScope: (limits) => clientScope.child(limits),
     async workspaceToken(scope) {
-      const { credentials } = routers.route("base").access();
-      const limitMs = options.deadlineMs ?? deadlineMsDefaults[options.priority];
+      const { credentials } = routeOf("base").access();
+      const limitMs = deadlineMsOf({}, options);
       const credential = await scope.within({ limitMs }, (limited) => credentials.get(limited));
       return { token: credential.token, replace: () => credentials.reject(credential, false) };
     },
-    rateLimitSnapshot: (router = "base") => routers.snapshot(router),
+    rateLimitSnapshot: (router = "base") => snapshot(router),
     async close() {
       const closed = failure("CLIENT_CLOSED", "the client was closed");
       clientScope.end(closed);

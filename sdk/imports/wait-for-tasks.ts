@@ -5,7 +5,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type Task, TaskFailedError, workIdOf } from "../operations/tasks.ts";
-import { deadlineMsDefaults } from "../options.ts";
+import { backgroundDeadlineMs } from "../options.ts";
 import { checkInput } from "../validation.ts";
 import type { ImportParts } from "./import-input.ts";
 import type { ImportResult } from "./import-result.ts";
@@ -80,7 +80,7 @@ export async function waitForTasks(
   }
 
   async function read(): Promise<void> {
-    const call = { priority: "background", deadlineMs: deadlineMsDefaults.background } as const;
+    const call = { priority: "background", deadlineMs: backgroundDeadlineMs } as const;
     const all = tasks.list({ types: ["TAX_PREP"], limit: 100 }, { ...call, signal: controller.signal });
     for await (const task of all) {
       // The wait is over: `onTask` took longer.

@@ -1,18 +1,16 @@
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { nonEmptyString, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
-import type { Redactor } from "../call/redactor.ts";
 import type { Call } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { TaskStatus as KnownTaskStatus, ListTasksQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
-import type { CallOptions } from "../options.ts";
+import type { CallOptions, ResolvedOptions } from "../options.ts";
 import { checkInput } from "../validation.ts";
 import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";
 import { notFound, type Override, type PickSelected, workspaceIn } from "./workspaces.ts";
@@ -149,14 +147,7 @@ const listInput = s.strictObject({
   clientIds: s.optional(s.array(s.nonEmptyString)),
 });
 
-export interface TasksOptions {
-  readonly clock: Clock;
-  readonly redactor: Redactor;
-  /** The deadline of a wait that has none. */
-  readonly longDeadlineMs: number;
-}
-
-export function createTasks(engine: Engine, options: TasksOptions): Tasks {
+export function createTasks(engine: Engine, options: ResolvedOptions): Tasks {
   const { send } = engine;
   return {
     get: (taskId, call) =>
@@ -216,7 +207,7 @@ const pollIntervalMs = { first: 2_000, max: 15_000 };
 const rateLimitShareMax = 0.25;
 const spacingWithoutLimitMs = 1_000;
 
-function createWaitFor(engine: Engine, options: TasksOptions): Tasks["waitFor"] {
+function createWaitFor(engine: Engine, options: ResolvedOptions): Tasks["waitFor"] {
   const { clock } = options;
   const waits = new Set<TaskWait>();
   let cancelTimer: (() => void) | undefined;
@@ -277,7 +268,7 @@ function createWaitFor(engine: Engine, options: TasksOptions): Tasks["waitFor"] 
         return failure("DEADLINE_EXCEEDED", message, { cause: wait.lastFailure });
       },
     });
-    const wait = new TaskWait(taskId, input, { ...options, scope, onDue: scheduleSoon });
+    const wait = new TaskWait(taskId, input, { client: options, scope, onDue: scheduleSoon });
     if (!wait.isOver) waits.add(wait);
     scheduleSoon();
     try {
@@ -392,7 +383,8 @@ const idCodes: ReadonlySet<ErrorCode> = new Set([
   "RESPONSE_INVALID",
 ]);
 
-interface WaitDependencies extends TasksOptions {
+interface WaitDependencies {
+  readonly client: ResolvedOptions;
   /** Ends with the wait's signal and deadline, and with the client. */
   readonly scope: CallScope;
   /** Called when the wait is due again after `onProgress`. */
@@ -422,7 +414,7 @@ class TaskWait {
 
   constructor(taskId: string, options: WaitInput, dependencies: WaitDependencies) {
     this.taskId = taskId;
-    this.nextPollAtMs = dependencies.clock.monotonic();
+    this.nextPollAtMs = dependencies.client.clock.monotonic();
     this.#options = options;
     this.#dependencies = dependencies;
     dependencies.scope.onEnd((ended) => {
@@ -455,13 +447,13 @@ class TaskWait {
     const isTransient = transientCodes.has(error.code);
     if (tasks > 1 && isOfOneId(error) && (!isTransient || this.#failuresInARow > 1)) {
       this.idsMax = Math.ceil(tasks / 2);
-      this.nextPollAtMs = this.#dependencies.clock.monotonic();
+      this.nextPollAtMs = this.#dependencies.client.clock.monotonic();
     } else if (isTransient) this.#pollAgain(false, error.retryAfterMs);
     else this.#fail(error);
   }
 
   #failWith(failure: Failure): void {
-    const { redactor } = this.#dependencies;
+    const { redactor } = this.#dependencies.client;
     this.#fail(toError(failure, { attempts: this.#polls, operation, redactor }));
   }
 
@@ -482,7 +474,8 @@ class TaskWait {
   #pollAgain(hasChanged: boolean, retryAfterMs = 0): void {
     const { first, max } = pollIntervalMs;
     this.#intervalMs = hasChanged ? first : Math.min(this.#intervalMs * 2, max);
-    this.nextPollAtMs = this.#dependencies.clock.monotonic() + Math.max(this.#intervalMs, retryAfterMs);
+    this.nextPollAtMs =
+      this.#dependencies.client.clock.monotonic() + Math.max(this.#intervalMs, retryAfterMs);
   }
 
   #hasChanged(task: Task): boolean {

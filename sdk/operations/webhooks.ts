@@ -2,14 +2,13 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { FailureError, failure, toError } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
-import type { Redactor } from "../call/redactor.ts";
 import type { Call, Send } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import type * as generated from "../generated/operations.ts";
 import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import { type CallOptions, checkCallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
+import { type CallOptions, checkCallOptions, deadlineMsOf, type ResolvedOptions } from "../options.ts";
 import {
   addSecret,
   type GuardedStore,
@@ -233,17 +232,13 @@ export interface Webhooks {
   catalog(call?: CallOptions): Call<readonly WebhookEventType[]>;
 }
 
-interface WebhooksOptions extends Pick<ResolvedOptions, "clock" | "random" | "deadlineMs" | "priority"> {
-  readonly redactor: Redactor;
-}
-
 const catalog = defineOperation("WebhookEventCatalog", "webhooks.catalog");
 
 const secrets = s.objectWith<SecretStore>("a store with read and write", "read", "write");
 const ensureInput = s.strictObject({ ...endpointFields, secrets });
 const rotateInput = s.strictObject({ secrets, gracePeriodSeconds });
 
-export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhooks {
+export function createWebhooks(engine: Engine, options: ResolvedOptions): Webhooks {
   const { send } = engine;
   const endpoints = createWebhookEndpoints(send);
 
@@ -255,9 +250,7 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     work: (run: ReturnType<typeof createEndpointRun>) => Promise<Result>,
   ): Promise<Result> {
     const call = checkCallOptions(method, callGiven);
-    const priority = call.priority ?? options.priority;
-    const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
-    const scope = engine.openScope({ signal: call.signal, limitMs });
+    const scope = engine.openScope({ signal: call.signal, limitMs: deadlineMsOf(call, options) });
     const run = createEndpointRun(endpoints, guardStore(given, scope), scope, call, options);
     try {
       return await work(run);
@@ -314,7 +307,7 @@ function createEndpointRun(
   store: GuardedStore,
   scope: CallScope,
   call: CallOptions,
-  { clock, random }: WebhooksOptions,
+  { clock, random }: ResolvedOptions,
 ) {
   /** Tells its markers from those of others. */
   const id = String(random());

@@ -1,4 +1,4 @@
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { type LimiterParts, RateLimiter } from "./rate-limiter.ts";
 import type { RateLimitStore } from "./shared-permits.ts";
 
@@ -14,7 +14,7 @@ export interface RateLimitSettings {
   readonly store?: RateLimitStore | undefined;
 }
 
-export interface LimiterScope extends LimiterParts {
+interface LimiterScope extends LimiterParts {
   readonly rateLimit: RateLimitSettings;
   /** The limiters of different clocks are independent of each other. */
   readonly customClock: boolean;
@@ -29,9 +29,18 @@ export function findLimiter(scope: LimiterScope, key: string): () => RateLimiter
     const limiter = new RateLimiter({ limit, windowMs, shared: { store, key } }, scope);
     return () => limiter;
   }
-  const limiters = limitersOf(customClock ? clock : undefined);
+  const limiters = limitersOf(customClock ? clock : globalThis);
   const id = `${key} ${limit} ${windowMs}`;
   return () => limiters.get(id) ?? limiters.add(id, new RateLimiter({ limit, windowMs }, scope));
+}
+
+const registryKey = Symbol.for("workspace-tasks/rate-limiters/v1");
+
+/** @param time a clock, or `globalThis` for that of the machine */
+function limitersOf(time: object): Entries<RateLimiter> {
+  if (!(registryKey in globalThis)) Object.defineProperty(globalThis, registryKey, { value: new WeakMap() });
+  const registry = Reflect.get(globalThis, registryKey) as WeakMap<object, Entries<RateLimiter>>;
+  return getOrCreate(registry, time, () => new Entries());
 }
 
 type Idle = { isIdle(): boolean };
@@ -57,24 +66,3 @@ export class Entries<Entry extends Idle> {
 }
 
 const sweepAtMin = 16;
-
-const registryKey = Symbol.for("workspace-tasks/rate-limiters/v1");
-
-interface Registry {
-  readonly systemClock: Entries<RateLimiter>;
-  readonly byClock: WeakMap<Clock, Entries<RateLimiter>>;
-}
-
-function limitersOf(clock: Clock | undefined): Entries<RateLimiter> {
-  const registry = (Reflect.get(globalThis, registryKey) as Registry | undefined) ?? createRegistry();
-  if (!clock) return registry.systemClock;
-  const limiters = registry.byClock.get(clock) ?? new Entries();
-  registry.byClock.set(clock, limiters);
-  return limiters;
-}
-
-function createRegistry(): Registry {
-  const registry = { systemClock: new Entries<RateLimiter>(), byClock: new WeakMap() };
-  Object.defineProperty(globalThis, registryKey, { value: registry });
-  return registry;
-}

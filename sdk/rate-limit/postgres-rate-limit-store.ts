@@ -28,9 +28,6 @@ const lockTimeoutMs = 3_000;
 
 const poolArgument = s.objectWith<PostgresPool>("a pool with query", "query");
 
-/** Of a table, or its schema. */
-const undefinedNames: ReadonlySet<unknown> = new Set(["42P01", "3F000"]);
-
 const columns = `
   key_hash text primary key,
   blocked_until timestamptz not null default '-infinity',
@@ -93,44 +90,25 @@ export function postgresRateLimitStore(
     return rows as readonly Record<string, unknown>[];
   }
 
-  function prepare(): Promise<void> {
-    prepared ??= table.prepare(query).catch((error: unknown) => {
-      prepared = undefined;
-      throw error;
-    });
-    return prepared;
-  }
-
-  async function run(text: string, values: unknown[]): Promise<readonly unknown[]> {
-    await prepare();
+  async function run(text: string, values: unknown[]) {
+    prepared ??= table.prepare(query);
     try {
+      await prepared;
       return await query(text, values);
     } catch (error) {
-      if (!undefinedNames.has(fieldOf(error, "code"))) throw error;
-      // Removed meanwhile.
+      // The table may have been removed.
       prepared = undefined;
-      await prepare();
-      return query(text, values);
+      throw error;
     }
   }
 
   return {
     async acquire({ key, limit, count, windowMs }) {
       const [row] = await run(sql.acquire, [key, limit, count, windowMs]);
-      return { granted: numberIn(row, "granted"), retryInMs: Math.max(0, numberIn(row, "retry_ms")) };
+      return { granted: Number(row?.["granted"]), retryInMs: Number(row?.["retry_ms"]) };
     },
     async block(key, durationMs) {
       await run(sql.block, [key, durationMs]);
     },
   };
-}
-
-function numberIn(row: unknown, name: string): number {
-  const value = Number(fieldOf(row, name));
-  if (Number.isNaN(value)) throw new Error(`expected a number in column ${name} of the rate limit store`);
-  return value;
-}
-
-function fieldOf(row: unknown, name: string): unknown {
-  return typeof row === "object" && row !== null ? Reflect.get(row, name) : undefined;
 }

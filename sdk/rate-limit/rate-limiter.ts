@@ -2,6 +2,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
+import type { Redactor } from "../call/redactor.ts";
 import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 import { SlowStart } from "./slow-start.ts";
@@ -56,7 +57,7 @@ export interface LimiterParts {
   readonly clock: Clock;
   readonly random: Random;
   /** Redacts an error of the store. */
-  readonly redactCause: (error: unknown) => unknown;
+  readonly redactor: Pick<Redactor, "cause">;
 }
 
 /** The rate limit of one key at one moment. */
@@ -99,7 +100,7 @@ export class RateLimiter {
   #entries = 0;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
-  constructor(settings: LimiterSettings, { clock, random, redactCause }: LimiterParts) {
+  constructor(settings: LimiterSettings, { clock, random, redactor }: LimiterParts) {
     const { shared, limit, windowMs } = settings;
     this.#settings = settings;
     this.#clock = clock;
@@ -115,7 +116,7 @@ export class RateLimiter {
         clock,
         onChange: () => this.#pump(),
         onFailure: (error) => {
-          this.#failEach(() => storeFailed(redactCause(error)));
+          this.#failEach(() => storeFailed(redactor.cause(error)));
           this.#pump();
         },
       });

@@ -7,7 +7,6 @@ import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
-import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -104,21 +103,7 @@ const uploadInput = s.strictObject({
 
 type UploadInput = ReturnType<typeof uploadInput>;
 
-type OptionsUsed =
-  | "fetch"
-  | "clock"
-  | "random"
-  | "headers"
-  | "baseUrl"
-  | "maxRetries"
-  | "uploadTimeoutMs"
-  | "longDeadlineMs";
-
-export interface UploadsOptions extends Pick<ResolvedOptions, OptionsUsed> {
-  readonly redactor: Redactor;
-}
-
-export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
+export function createUploads(engine: Engine, client: ResolvedOptions): Uploads {
   return {
     async upload(body, options) {
       const source = createUploadSource(body);
@@ -155,7 +140,7 @@ interface TusRequest {
 
 class Transfer {
   readonly #engine: Engine;
-  readonly #client: UploadsOptions;
+  readonly #client: ResolvedOptions;
   readonly #source: UploadSource;
   readonly #input: UploadInput;
   readonly #scope: CallScope;
@@ -165,7 +150,7 @@ class Transfer {
   #attempts = 0;
   #failuresInARow = 0;
 
-  constructor(engine: Engine, client: UploadsOptions, source: UploadSource, input: UploadInput) {
+  constructor(engine: Engine, client: ResolvedOptions, source: UploadSource, input: UploadInput) {
     const limitMs = input.deadlineMs ?? client.longDeadlineMs;
     this.#engine = engine;
     this.#client = client;
@@ -383,7 +368,7 @@ class Transfer {
 }
 
 async function fetchHead(
-  { fetch, redactor, headers: given }: UploadsOptions,
+  { fetch, redactor, headers: given }: ResolvedOptions,
   { method, url, headers, body }: TusRequest,
   token: string,
   signal: AbortSignal,
@@ -394,7 +379,7 @@ async function fetchHead(
       method,
       headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
       ...(body && { body: unshared(body) }),
-      ...requestDefaults(),
+      ...requestDefaults,
       signal,
     });
   } catch (error) {

@@ -1,6 +1,5 @@
 import { FailureError, toError } from "../../sdk/call/failure.ts";
 import type { Operation } from "../../sdk/call/operation.ts";
-import { createRedactor } from "../../sdk/call/redactor.ts";
 import { type Call, toCall } from "../../sdk/engine/call.ts";
 import { createEngine, type Engine, type WorkspaceToken } from "../../sdk/engine/engine.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../sdk/options.ts";
@@ -20,7 +19,7 @@ export interface TestEngine extends Pick<Engine, "rateLimitSnapshot" | "close"> 
 
 export function createTestEngine(options: CreateClientOptions): TestEngine {
   // Bursts of tests take many windows.
-  const engine = createEngine(resolveOptions({ deadlineMs: 86_400_000, ...options }), createRedactor());
+  const engine = createEngine(resolveOptions({ deadlineMs: 86_400_000, ...options }));
   return {
     ...engine,
     execute: (operation, variables, call) => toCall(engine.execute(operation, variables, call)),

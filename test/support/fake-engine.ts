@@ -1,13 +1,10 @@
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import { CallScope } from "../../sdk/call/call-scope.ts";
 import { failure } from "../../sdk/call/failure.ts";
-import { createRedactor } from "../../sdk/call/redactor.ts";
 import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
-import type { TasksOptions } from "../../sdk/operations/tasks.ts";
-import type { CallOptions } from "../../sdk/options.ts";
+import { type CallOptions, type ResolvedOptions, resolveOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
-import type { UploadsOptions } from "../../sdk/uploads/uploads.ts";
 
 export interface FakeEngineOptions {
   /** The data of a response, by operation name. */
@@ -68,24 +65,11 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   };
 }
 
-/** What a client gives its tasks. */
-export const tasksOptions = ({ clock }: FakeEngine): TasksOptions => ({
-  clock,
-  redactor: createRedactor(),
-  longDeadlineMs: 3_600_000,
-});
-
-/** What a client gives its uploads, for uploads without a network. */
-export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
-  return {
-    baseUrl: new URL("https://service.test/"),
+/** The options of a client without a network. */
+export const clientOptionsOf = ({ clock }: FakeEngine): ResolvedOptions =>
+  resolveOptions({
+    baseUrl: "https://service.test/",
     fetch: () => Promise.reject(new TypeError("no network here")),
     clock,
     random: () => 0.5,
-    redactor: createRedactor(),
-    headers: { "user-agent": "test" },
-    maxRetries: 3,
-    uploadTimeoutMs: 120_000,
-    longDeadlineMs: 3_600_000,
-  };
-}
+  });

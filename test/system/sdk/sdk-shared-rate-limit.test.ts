@@ -191,6 +191,15 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await expect(postgresRateLimitStore(database.pool()).acquire(acquire)).rejects.toThrow("lock timeout");
   });
 
+  it.concurrent("the store creates a table that was removed when it is asked the next time", async () => {
+    await using database = await postgres.database();
+    const store = postgresRateLimitStore(database.pool());
+    await store.acquire({ ...permits, count: 1 });
+    await database.pool().query("drop schema workspace_tasks cascade");
+    await expect(store.acquire({ ...permits, count: 1 })).rejects.toThrow("does not exist");
+    expect((await store.acquire({ ...permits, count: 1 })).granted).toBe(1);
+  });
+
   it.concurrent("a held lock on the row of a key ends a statement in the server, too", async () => {
     await using database = await postgres.database();
     const pool = database.pool();

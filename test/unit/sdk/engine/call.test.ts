@@ -4,7 +4,7 @@ import type { Send } from "../../../../sdk/engine/call.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
-import { createFakeEngine, fakeMeta, tasksOptions } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
 const operation = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete");
@@ -57,7 +57,7 @@ describe("a call", () => {
   it("what the service does not have is NOT_FOUND, with the method and the request of the call", async () => {
     const me = { __typename: "WorkspaceUser", workspace: { tasks: [] } };
     const engine = createFakeEngine({ respond: () => ({ me }) });
-    expect(await failureOf(createTasks(engine, tasksOptions(engine)).get("t"))).toMatchObject({
+    expect(await failureOf(createTasks(engine, clientOptionsOf(engine)).get("t"))).toMatchObject({
       code: "NOT_FOUND",
       message: expect.stringMatching(/^tasks\.get: /),
       attempts: 1,

@@ -6,7 +6,7 @@ import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/workspaces.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { createFakeEngine, tasksOptions, uploadsOptions } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
 function surface() {
@@ -20,8 +20,8 @@ function surface() {
     jobs: createJobs(send),
     works: createWorks(send),
     taxClients: createTaxClients(send),
-    tasks: createTasks(engine, tasksOptions(engine)),
-    uploads: createUploads(engine, uploadsOptions(engine)),
+    tasks: createTasks(engine, clientOptionsOf(engine)),
+    uploads: createUploads(engine, clientOptionsOf(engine)),
   };
 }
 

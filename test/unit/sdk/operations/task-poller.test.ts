@@ -10,7 +10,7 @@ import {
 } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
-import { createFakeEngine, tasksOptions } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 import { rawTask } from "../../../support/raw-task.ts";
 
@@ -47,7 +47,7 @@ function setUp({ taskAt, pageMax = 1_000 }: WorldOptions) {
       };
     },
   });
-  const { waitFor } = createTasks(engine, tasksOptions(engine));
+  const { waitFor } = createTasks(engine, clientOptionsOf(engine));
   return {
     engine,
     start: waitFor,
@@ -185,7 +185,7 @@ describe("the end of a wait", () => {
         return new Promise(() => {});
       },
     });
-    const { waitFor } = createTasks(engine, tasksOptions(engine));
+    const { waitFor } = createTasks(engine, clientOptionsOf(engine));
     const controller = new AbortController();
     const outcome = outcomeOf(waitFor(idOf("t"), { signal: controller.signal }));
     await engine.clock.settle();
@@ -218,7 +218,7 @@ describe("the end of a wait", () => {
             });
         }),
     });
-    const { waitFor } = createTasks(engine, tasksOptions(engine));
+    const { waitFor } = createTasks(engine, clientOptionsOf(engine));
     const controller = new AbortController();
     const reported: string[] = [];
     const onProgress = ({ id }: Task) => reported.push(id);

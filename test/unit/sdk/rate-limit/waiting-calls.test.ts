@@ -14,7 +14,7 @@ describe("waiting calls", () => {
       {
         clock: timers,
         random: () => 0.5,
-        redactCause: () => undefined,
+        redactor: { cause: () => undefined },
       },
     );
     const scopes: CallScope[] = [];

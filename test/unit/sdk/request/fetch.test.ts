@@ -1,17 +1,12 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Fetch, FetchInit } from "../../../../sdk/request/fetch.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
-import { createFakeEngine, uploadsOptions } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { createFakeTusService } from "../../../support/fake-tus-service.ts";
 import { probe } from "../../../support/probe-operations.ts";
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.resetModules();
-});
 
 /** What each request says about redirects and stores. */
 function recording(fetch: Fetch) {
@@ -40,22 +35,10 @@ describe("a request", () => {
       fault: (request) => (request === 1 ? { response: "cut" } : undefined),
     });
     const { seen, record } = recording(fetch as Fetch);
-    const uploads = createUploads(engine, { ...uploadsOptions(engine), fetch: record });
+    const uploads = createUploads(engine, { ...clientOptionsOf(engine), fetch: record });
     const upload = uploads.upload(new Uint8Array(15), { fileName: "a", mimeType: "b", chunkBytes: 10 });
     await advanceUntilSettled(engine.clock, upload);
     expect(seen.map(({ method }) => method)).toEqual(["POST", "PATCH", "HEAD", "PATCH"]);
     for (const each of seen) expect(each).toMatchObject({ redirect: "manual", cache: "no-store" });
-  });
-
-  it("says nothing of stores in a runtime that throws for it, as workerd before 2024-11-11", async () => {
-    class OldRequest {
-      constructor(_: string, init: object) {
-        if ("cache" in init)
-          throw new Error("The 'cache' field on 'RequestInitializerDict' is not implemented.");
-      }
-    }
-    vi.stubGlobal("Request", OldRequest);
-    const { requestDefaults } = await import("../../../../sdk/request/fetch.ts");
-    expect(requestDefaults()).toEqual({ redirect: "manual" });
   });
 });

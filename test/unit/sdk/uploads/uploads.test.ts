@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
-import { createFakeEngine, uploadsOptions } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
 import {
   createFakeTusService,
   type FakeTusServiceOptions,
@@ -25,7 +25,7 @@ const invalid = { code: "UPLOAD_BODY_INVALID" };
 function setUp(service: FakeTusServiceOptions = {}) {
   const tus = createFakeTusService(service);
   const engine = createFakeEngine();
-  const uploads = createUploads(engine, { ...uploadsOptions(engine), fetch: tus.fetch });
+  const uploads = createUploads(engine, { ...clientOptionsOf(engine), fetch: tus.fetch });
   return {
     tus,
     engine,
@@ -394,7 +394,7 @@ describe("an upload that cannot continue", () => {
       requests += 1;
       return undefined as never;
     };
-    const { upload } = createUploads(engine, { ...uploadsOptions(engine), fetch });
+    const { upload } = createUploads(engine, { ...clientOptionsOf(engine), fetch });
     await expect(upload(bytesOf(5), file)).rejects.toMatchObject({
       code: "RESPONSE_INVALID",
       outcome: "unknown",
