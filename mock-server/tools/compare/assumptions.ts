@@ -21,10 +21,13 @@ export const assumptions: Readonly<Record<string, Assumption>> = {
   ],
   "A-6": [
     "Endpoint URLs",
-    "HTTPS; plain `http` to loopback hosts, unless switched off, and to the hosts of `httpHostsAllowed`. Otherwise `Webhook endpoint url must be an HTTPS URL`.",
+    "HTTPS; plain `http` to loopback hosts, unless switched off, and to the hosts of `httpHostsAllowed`. Otherwise, or with user info or white space, `Webhook endpoint url must be an HTTPS URL`.",
   ],
   "A-7": ["Unknown endpoint", "`Webhook endpoint not found`, `NOT_FOUND`."],
-  "A-8": ["Cursors", "A malformed one: `Invalid iterator`, `BAD_USER_INPUT`. The last page has none."],
+  "A-8": [
+    "Pages of endpoints",
+    "Oldest first; the last has no cursor. A malformed or foreign cursor: `Invalid iterator`, `BAD_USER_INPUT`.",
+  ],
   "A-9": ["Rotation", "Every secret in its grace period signs, newest first."],
   "A-10": [
     "`documents.synced`",
@@ -139,5 +142,15 @@ export const assumptions: Readonly<Record<string, Assumption>> = {
     "Works of a request",
     "`createJobWorks` returns them in the order of its inputs: nothing else says whose each is.",
     "works of a job: no operation removes a work",
+  ],
+  "A-39": [
+    "Empty input",
+    "A blank `jobName`, `providerKey`, name or `externalId`, no works, artifacts or uploads: `BAD_USER_INPUT`. `null` where there is a default is the default.",
+    "empty input of the partner's operations: what a service accepts cannot be removed",
+  ],
+  "A-40": [
+    "Statuses of a task",
+    "`COMPLETED` is final, `FAILED` can run again. No two changes have the same `occurredAt`.",
+    "changes of a task: no operation makes one",
   ],
 };

@@ -358,7 +358,10 @@ describe("W10 deleting an endpoint", () => {
 });
 
 describe("W13 rotating a secret", () => {
-  const rotate = async ({ endpointId, admin }: Subscriber, gracePeriodSeconds?: number): Promise<string> =>
+  const rotate = async (
+    { endpointId, admin }: Subscriber,
+    gracePeriodSeconds?: number | null,
+  ): Promise<string> =>
     (await done(endpoints.rotate({ endpointId, gracePeriodSeconds }, await admin()))).signingSecret;
 
   it("W13 standardwebhooks verifies with either secret until the grace period ends", async () => {
@@ -376,6 +379,7 @@ describe("W13 rotating a secret", () => {
 
   it.each([
     ["the default one, a day", undefined, 86_400_000],
+    ["the default one for null", null, 86_400_000],
     ["the longest one, a week", 604_800, 604_800_000],
     ["none", 0, 0],
   ])("W13 the old secret signs for the grace period: %s", async (_, seconds, graceMs) => {
