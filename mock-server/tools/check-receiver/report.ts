@@ -24,19 +24,30 @@ export interface AuditCause {
 }
 
 export interface AuditProblem {
-  readonly code:
+  readonly code: /** No connection: nothing listens, the name is unknown, the certificate is not trusted. Like the next three: exit code 2. */
     | "UNREACHABLE"
+    /** The server does not speak HTTP. */
     | "NOT_HTTP"
+    /** `--observe-url` does not return the expected JSON, or counts no effect of an acknowledged delivery. */
     | "OBSERVE_URL"
+    /** Stopped, or out of time, before the first response. */
     | "STOPPED"
+    /** A valid delivery got no response in time. Like those below: exit code 1. */
     | "NO_RESPONSE"
+    /** The connection was closed without a response. */
     | "CLOSED"
+    /** 404: no such path. */
     | "NOT_FOUND"
+    /** 405: the path does not take POST. */
     | "WRONG_ROUTE"
+    /** 3xx, which is not followed; `message` names its target. */
     | "REDIRECTED"
+    /** Another 4xx. */
     | "REJECTED"
+    /** 5xx. */
     | "SERVER_ERROR";
   readonly message: string;
+  /** Likely causes, or the one that further deliveries have shown. */
   readonly hints: readonly string[];
 }
 
