@@ -7,7 +7,7 @@ import type { Router } from "./call/operation.ts";
 import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
-import { ConfigurationError } from "./errors.ts";
+import { WorkspaceTasksError } from "./errors.ts";
 import { createImports, type Imports } from "./imports/imports.ts";
 import {
   type Connections,
@@ -126,7 +126,7 @@ export interface WorkspaceTasksClient {
  */
 export function createClient(options: CreateClientOptions): WorkspaceTasksClient {
   const problem = nodeProblem();
-  if (problem) throw new ConfigurationError(`createClient: ${problem}`);
+  if (problem) throw new WorkspaceTasksError("CONFIGURATION_INVALID", `createClient: ${problem}`);
   const resolved = resolveOptions(options);
   rejectBrowser(resolved.dangerouslyAllowBrowser);
   const engine = createEngine(resolved);
@@ -187,7 +187,8 @@ function rejectBrowser(dangerouslyAllowBrowser: boolean): void {
   };
   const isBrowser = window?.document !== undefined || typeof importScripts === "function";
   if (dangerouslyAllowBrowser || !isBrowser) return;
-  throw new ConfigurationError(
+  throw new WorkspaceTasksError(
+    "CONFIGURATION_INVALID",
     "createClient: expected a server, got a browser, where every visitor could read the key; " +
       "dangerouslyAllowBrowser switches this check off",
   );

@@ -136,24 +136,7 @@ export class WorkspaceTasksError extends Error {
   }
 
   toJSON(): Record<string, unknown> {
-    return {
-      name: this.name,
-      code: this.code,
-      message: this.message,
-      outcome: this.outcome,
-      attempts: this.attempts,
-      retryAfterMs: this.retryAfterMs,
-      httpStatus: this.httpStatus,
-      operationName: this.operationName,
-      requestId: this.requestId,
-    };
-  }
-}
-
-/** An option can never work. Thrown by `createClient`, before anything is sent. */
-export class ConfigurationError extends WorkspaceTasksError {
-  constructor(message: string, details: ErrorDetails = {}) {
-    super("CONFIGURATION_INVALID", message, details);
+    return { name: this.name, message: this.message, ...Object.fromEntries(Object.entries(this)) };
   }
 }
 

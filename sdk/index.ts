@@ -19,7 +19,6 @@ export type { ApiKeySource } from "./credentials/credentials.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";
 export {
-  ConfigurationError,
   type ErrorCode,
   errorCodes,
   type GraphQLErrorEntry,

@@ -7,7 +7,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
 import { createRedactor } from "./call/redactor.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/credentials.ts";
-import { ConfigurationError } from "./errors.ts";
+import { WorkspaceTasksError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";
 import type { RateLimitStore } from "./rate-limit/shared-permits.ts";
@@ -176,20 +176,20 @@ export function checkCallOptions(operationName: string, options: CallOptions): C
   return checkInput(operationName, callInput, options);
 }
 
-/** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
+/** Checks the options of `createClient`. Throws `CONFIGURATION_INVALID`; its message never contains a key. */
 export function resolveOptions(options: CreateClientOptions) {
-  const checked = s.parse(clientOptions, options, toConfigurationError);
+  const checked = s.parse(clientOptions, options, ({ message }) => invalid(message));
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     // Without both names the client is one for the event catalog.
     const given = (["apiKey", "partnerApiKey"] as const).filter((name) => Object.hasOwn(options, name));
     if (given.length > 0) {
       const got = `${given.join(" and ")} undefined; is the environment variable set?`;
-      throw new ConfigurationError(`createClient: expected apiKey or partnerApiKey, got ${got}`);
+      throw invalid(`expected apiKey or partnerApiKey, got ${got}`);
     }
   }
   for (const name of ["baseUrl", "gatewayUrl"] as const) {
     const url = checked[name];
-    if (url && !isSecure(url, checked.httpHostsAllowed)) throw new ConfigurationError(insecure(name, url));
+    if (url && !isSecure(url, checked.httpHostsAllowed)) throw invalid(insecure(name, url));
   }
   return {
     ...checked,
@@ -205,8 +205,8 @@ export function resolveOptions(options: CreateClientOptions) {
   };
 }
 
-const toConfigurationError = ({ message }: s.ValidationError) =>
-  new ConfigurationError(`createClient: ${message}`);
+const invalid = (message: string) =>
+  new WorkspaceTasksError("CONFIGURATION_INVALID", `createClient: ${message}`);
 
 /** A pause of NaN milliseconds would be none. */
 function randomFrom(random: Random): number {
@@ -219,7 +219,7 @@ function randomFrom(random: Random): number {
 }
 
 const insecure = (name: string, { hostname }: URL) =>
-  `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${withoutBrackets(hostname)}"]`;
+  `${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${withoutBrackets(hostname)}"]`;
 
 function apiKeySource(value: unknown, path: string): ApiKeySource {
   if (typeof value === "function") return value as ApiKeySource;

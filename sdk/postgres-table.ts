@@ -1,6 +1,6 @@
 import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { ConfigurationError } from "./errors.ts";
+import { WorkspaceTasksError } from "./errors.ts";
 
 /** Where `postgresRateLimitStore` and `postgresJournal` keep what they have. */
 export interface PostgresTableOptions {
@@ -24,7 +24,7 @@ export interface PostgresTable {
   /**
    * Creates the schema and the table unless they exist.
    *
-   * @throws {ConfigurationError} when another role owns one of them
+   * @throws {WorkspaceTasksError} `CONFIGURATION_INVALID` when another role owns one of them
    */
   prepare(query: PostgresQueryFunction): Promise<void>;
 }
@@ -41,7 +41,8 @@ export function postgresTable(
   options: PostgresTableOptions,
   lockTimeoutMs: number,
 ): PostgresTable {
-  const invalid = (message: string) => new ConfigurationError(`${caller}: ${message}`);
+  const invalid = (message: string) =>
+    new WorkspaceTasksError("CONFIGURATION_INVALID", `${caller}: ${message}`);
   const { schema, migrate } = s.parse(tableOptions, options, ({ messageWithValue }) =>
     invalid(messageWithValue),
   );
@@ -71,7 +72,9 @@ export function postgresTable(
       await creating.catch((error: { readonly code?: unknown; readonly message?: unknown }) => {
         if (error.code !== "42501") throw error;
         const advice = `once, as an administrator: create schema ${schema} authorization <the role of the pool>`;
-        throw new ConfigurationError(`${caller}: ${error.message}; ${advice}`, { cause: error });
+        throw new WorkspaceTasksError("CONFIGURATION_INVALID", `${caller}: ${error.message}; ${advice}`, {
+          cause: error,
+        });
       });
       await find(query);
     },

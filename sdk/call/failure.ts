@@ -60,6 +60,5 @@ export function toError(
   const printed = redactor && !isOwn ? redactor.cause(cause) : cause;
   const details = { ...rest, cause: printed, attempts, operationName: operation?.name };
   const named = operation ? `${operation.method}: ${message}` : message;
-  if (code === "CONFIGURATION_INVALID") return new errors.ConfigurationError(named, details);
   return new errors.WorkspaceTasksError(code, named, details);
 }

@@ -297,11 +297,9 @@ async function exchangeKey(
     const token = found ? undefined : readToken(data);
     if (typeof token === "string" && isSendableKey(token)) return token;
     const failed = found ? keyFailure(found, exchange) : noToken(exchange, response?.status);
-    const decision = decideRetry(failed, { ...always, retries }, random);
-    if (decision.type === "repeat") await clientScope.sleep(decision.delayMs);
-    if (decision.type !== "repeat" || !isAwaited()) {
-      throw new FailureError({ ...failed, data: undefined });
-    }
+    const retry = decideRetry(failed, { ...always, retries }, random);
+    if (retry) await clientScope.sleep(retry.delayMs);
+    if (!retry || !isAwaited()) throw new FailureError({ ...failed, data: undefined });
   }
 }
 
@@ -341,27 +339,20 @@ const lifetimeMsMax = 1_800_000;
  * compared with the time of issue, `iat`, and with no other clock.
  */
 export function tokenLifetimeMs(token: string): number {
-  const { exp = 0, iat = 0 } = readClaims(token);
-  const lifetimeMs = 1_000 * (exp - iat);
+  const claims = claimsOf(token);
+  const lifetimeMs = 1_000 * (Number(fieldOf(claims, "exp")) - Number(fieldOf(claims, "iat")));
   return lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax ? lifetimeMs : documentedLifetimeMs;
 }
 
-function readClaims(token: string): { exp?: number | undefined; iat?: number | undefined } {
+/** The payload of a JWT. Tokens are opaque by contract, so any other is none. */
+function claimsOf(token: string): unknown {
   const [, payload, signature] = token.split(".");
-  if (payload === undefined || signature === undefined) return {};
+  if (payload === undefined || signature === undefined) return undefined;
   try {
-    const claims: unknown = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
-    if (typeof claims !== "object" || claims === null) return {};
-    return { exp: numberField(claims, "exp"), iat: numberField(claims, "iat") };
+    return JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
   } catch {
-    // Not a JWT: tokens are opaque by contract.
-    return {};
+    return undefined;
   }
-}
-
-function numberField(claims: object, name: string): number | undefined {
-  const value: unknown = Reflect.get(claims, name);
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 /** The SHA-256 of a text, in hex. Not of `node:crypto`, which browsers do not have, nor of their own, which is asynchronous. */

@@ -29,7 +29,7 @@ import {
   requestIdOf,
 } from "../request/classify-response.ts";
 import type { ResponseHead } from "../request/fetch.ts";
-import { decideRetry, type RetryDecision } from "../request/retry-policy.ts";
+import { decideRetry, type Retry } from "../request/retry-policy.ts";
 import type { AttemptResult, SendAttempt } from "../request/transport.ts";
 import { checkInput, urlBelow } from "../validation.ts";
 
@@ -348,23 +348,21 @@ export class CallRecord {
   async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
     const { outcome, httpStatus, requestId, code } = failure;
     this.#outcome = lessCertain(this.#outcome, outcome);
-    const decision = this.#decide(route, failure, authorization);
-    if (decision.type === "fail") throw new FailureError(failure);
-    const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
-    const attempt = this.#attempts;
-    const reason = decision.type;
-    const event = { attempt, code, reason, delayMs, httpStatus, requestId };
+    const retry = this.#decide(route, failure, authorization);
+    if (!retry) throw new FailureError(failure);
+    const { reason, delayMs } = retry;
+    const event = { attempt: this.#attempts, code, reason, delayMs, httpStatus, requestId };
     this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, ...event }));
-    if (decision.type === "fresh_token") this.#wasTokenRejected = true;
-    if (decision.type !== "repeat") return;
+    if (reason === "fresh_token") this.#wasTokenRejected = true;
+    if (reason !== "repeat") return;
     this.#retries += 1;
     await this.#request.scope.sleep(delayMs);
   }
 
-  #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
+  #decide(route: Route, failure: Failure, { credential, permit }: Authorization): Retry | undefined {
     const { operation, call, scope } = this.#request;
     const { options, clientScope } = this.#parts;
-    if (clientScope.failure || this.#isExchanging) return { type: "fail" };
+    if (clientScope.failure || this.#isExchanging) return undefined;
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
     const state = {
       hasLimiter: permit !== undefined,
@@ -376,10 +374,10 @@ export class CallRecord {
     return decideRetry(failure, state, options.random);
   }
 
-  #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): RetryDecision {
-    if (!credential || this.#wasTokenRejected) return { type: "fail" };
+  #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): Retry | undefined {
+    if (!credential || this.#wasTokenRejected) return undefined;
     const isRetried = route.access().credentials.reject(credential, code === "PERMISSION_DENIED");
-    return isRetried ? { type: "fresh_token" } : { type: "fail" };
+    return isRetried ? { reason: "fresh_token", delayMs: 0 } : undefined;
   }
 
   #emitEnd(failure: Failure | undefined): void {

@@ -1,5 +1,5 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { ConfigurationError } from "../errors.ts";
+import { WorkspaceTasksError } from "../errors.ts";
 import { type PostgresTableOptions, postgresTable } from "../postgres-table.ts";
 import type { RateLimitStore } from "./shared-permits.ts";
 
@@ -78,7 +78,10 @@ export function postgresRateLimitStore(
     poolArgument,
     pool,
     ({ message }) =>
-      new ConfigurationError(`postgresRateLimitStore: pool: ${message}; pass a Pool of the package pg`),
+      new WorkspaceTasksError(
+        "CONFIGURATION_INVALID",
+        `postgresRateLimitStore: pool: ${message}; pass a Pool of the package pg`,
+      ),
   );
 
   const table = postgresTable("postgresRateLimitStore", "rate_limit", columns, options, lockTimeoutMs);

@@ -10,7 +10,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { sha256 } from "../credentials/credentials.ts";
-import { ConfigurationError, WorkspaceTasksError } from "../errors.ts";
+import { WorkspaceTasksError } from "../errors.ts";
 
 /** Times are milliseconds since the epoch. */
 const storedSecrets = s.looseObject({
@@ -160,10 +160,14 @@ const ageMsMin = 1_000;
  * share it need a file system with hard links. Its folder must exist. What a process that is killed leaves beside it has a
  * name that begins with that of the file, and is for its owner alone, too.
  *
- * @throws {ConfigurationError} without a path, or where there are no files, as in a browser
+ * @throws {WorkspaceTasksError} `CONFIGURATION_INVALID` without a path, or where there are no files, as in a browser
  */
 export function fileSecrets(path: string): SecretStore {
-  s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileSecrets: path: ${message}`));
+  s.parse(
+    s.nonEmptyString,
+    path,
+    ({ message }) => new WorkspaceTasksError("CONFIGURATION_INVALID", `fileSecrets: path: ${message}`),
+  );
   const fs = filesOfRuntime();
 
   async function read(): Promise<string | null> {
@@ -214,7 +218,10 @@ function filesOfRuntime() {
   try {
     return nodeModule("node:fs/promises");
   } catch {
-    throw new ConfigurationError("fileSecrets: expected a runtime with files; use a store of your own");
+    throw new WorkspaceTasksError(
+      "CONFIGURATION_INVALID",
+      "fileSecrets: expected a runtime with files; use a store of your own",
+    );
   }
 }
 

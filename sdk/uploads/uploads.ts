@@ -312,7 +312,7 @@ class Transfer {
     return null;
   }
 
-  /** Waits after a failure, or throws when there were too many in a row. */
+  /** Waits after a failure, longer when the service asks for it, or throws when there were too many in a row. */
   async #countFailure(what: string, cause: unknown, response?: ResponseHead): Promise<void> {
     this.#failuresInARow += 1;
     if (this.#failuresInARow > (this.#input.maxRetries ?? this.#client.maxRetries)) {
@@ -323,11 +323,6 @@ class Transfer {
         httpStatus: response?.status,
       });
     }
-    await this.#pause(response);
-  }
-
-  /** Longer when the service asks for it. */
-  async #pause(response: ResponseHead | undefined): Promise<void> {
     const { clock, random } = this.#client;
     const retryAfterMs = (response && parseRetryAfterMs(response.headers, clock.now())) ?? 0;
     if (response && retryAfterMs > retryAfterMsMax) {

@@ -12,7 +12,7 @@ import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { ConfigurationError, isWorkspaceTasksError } from "../../errors.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
 const header = (syncedBytes: number) =>
@@ -32,7 +32,11 @@ const headerBytes = header(0).length;
  * `JOURNAL_FAILED`.
  */
 export function fileJournal(path: string): ImportJournal {
-  s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileJournal: path: ${message}`));
+  s.parse(
+    s.nonEmptyString,
+    path,
+    ({ message }) => new WorkspaceTasksError("CONFIGURATION_INVALID", `fileJournal: path: ${message}`),
+  );
   let lock: FileLock | undefined;
   let file: FileHandle | undefined;
   let closing = new AbortController();

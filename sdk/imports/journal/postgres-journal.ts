@@ -1,5 +1,5 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { ConfigurationError } from "../../errors.ts";
+import { WorkspaceTasksError } from "../../errors.ts";
 import { type PostgresTableOptions, postgresTable } from "../../postgres-table.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
@@ -55,7 +55,7 @@ export function postgresJournal(
   options: PostgresTableOptions = {},
 ): ImportJournal {
   const invalid = (argument: string) => (error: s.ValidationError) =>
-    new ConfigurationError(`postgresJournal: ${argument}: ${error.message}`);
+    new WorkspaceTasksError("CONFIGURATION_INVALID", `postgresJournal: ${argument}: ${error.message}`);
   s.parse(poolArgument, pool, invalid("pool"));
   s.parse(s.nonBlankString, name, invalid("name"));
   const table = postgresTable("postgresJournal", "import_journal", columns, options, lockTimeoutMs);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
-import { ConfigurationError } from "../../../sdk/errors.ts";
+import { isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../../sdk/options.ts";
 import { postgresRateLimitStore } from "../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
@@ -15,7 +15,7 @@ function problemWith(options: unknown): string {
   try {
     createClient(options as CreateClientOptions);
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
+    if (!isWorkspaceTasksError(error)) throw error;
     expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent" });
     return error.message;
   }
@@ -148,7 +148,9 @@ describe("a numeric option of createClient", () => {
 describe("postgresRateLimitStore", () => {
   it.each([undefined, "postgres://user:pw@127.0.0.1/app", {}])("rejects %j in place of a pool", (pool) => {
     const message = /^postgresRateLimitStore: pool: expected a pool with query, got (?!.*pw).+; pass a Pool/;
-    expect(() => postgresRateLimitStore(pool as never)).toThrow(ConfigurationError);
+    expect(() => postgresRateLimitStore(pool as never)).toThrow(
+      expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
+    );
     expect(() => postgresRateLimitStore(pool as never)).toThrow(message);
   });
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, chown, lstat, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { ConfigurationError, fileSecrets } from "@workspace-tasks/sdk";
+import { fileSecrets } from "@workspace-tasks/sdk";
 import { expect, it, vi } from "vitest";
 import { withFolder } from "../../../support/with-folder.ts";
 
@@ -111,6 +111,6 @@ it("a missing folder fails the write, and a path that is none the creation", asy
   await expect(fileSecrets("/no/such/folder/secrets.json").write("a", null)).rejects.toMatchObject({
     code: "ENOENT",
   });
-  expect(() => fileSecrets("")).toThrow(ConfigurationError);
+  expect(() => fileSecrets("")).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID" }));
   expect(() => fileSecrets(7 as never)).toThrow("fileSecrets: path: expected a string, got a number");
 });

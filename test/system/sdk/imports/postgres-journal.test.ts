@@ -1,4 +1,4 @@
-import { ConfigurationError, type PostgresClientPool, postgresJournal } from "@workspace-tasks/sdk";
+import { type PostgresClientPool, postgresJournal } from "@workspace-tasks/sdk";
 import { beforeAll, expect, it } from "vitest";
 import { openJournal } from "../../../support/memory-journal.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
@@ -80,7 +80,7 @@ describeWithPostgres("a journal in PostgreSQL", () => {
     [{ connect: async () => ({}) }, "  ", "name"],
   ])("%j and the name %j are rejected at once", (pool, name, argument) => {
     const create = () => postgresJournal(pool as PostgresClientPool, name);
-    expect(create).toThrow(ConfigurationError);
+    expect(create).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID" }));
     expect(create).toThrow(`postgresJournal: ${argument}`);
   });
 });

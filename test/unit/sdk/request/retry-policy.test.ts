@@ -22,49 +22,49 @@ describe("the retry policy", () => {
     ["an idempotent call", true, "unknown", "repeat"],
     ["another call", false, "not_sent", "repeat"],
     ["another call", false, "rejected", "repeat"],
-    ["another call", false, "unknown", "fail"],
+    ["another call", false, "unknown", undefined],
   ] as const)(
     "the retry policy after a transient failure of %s (%s) with outcome %s is: %s",
-    (_call, idempotent, outcome, type) => {
-      expect(decideRetry(failed("repeat", outcome), { ...state, idempotent }, half).type).toBe(type);
+    (_call, idempotent, outcome, reason) => {
+      expect(decideRetry(failed("repeat", outcome), { ...state, idempotent }, half)?.reason).toBe(reason);
     },
   );
 
   it("the retry policy repeats at most maxRetries times", () => {
     const transient = failed("repeat", "not_sent");
-    expect(decideRetry(transient, { ...state, retries: 2 }, half).type).toBe("repeat");
-    expect(decideRetry(transient, { ...state, retries: 3 }, half).type).toBe("fail");
-    expect(decideRetry(transient, { ...state, maxRetries: 0 }, half).type).toBe("fail");
+    expect(decideRetry(transient, { ...state, retries: 2 }, half)?.reason).toBe("repeat");
+    expect(decideRetry(transient, { ...state, retries: 3 }, half)).toBeUndefined();
+    expect(decideRetry(transient, { ...state, maxRetries: 0 }, half)).toBeUndefined();
   });
 
   it("the retry policy waits for the rate limit without counting it as a retry", () => {
     const limited = failed("wait_for_rate_limit", "rejected");
     const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
-    expect(decision).toEqual({ type: "wait_for_rate_limit" });
+    expect(decision).toEqual({ reason: "wait_for_rate_limit", delayMs: 0 });
   });
 
   it("the retry policy does not wait for the rate limit beyond the deadline", () => {
     const limited = failed("wait_for_rate_limit", "rejected", 9_000);
-    expect(decideRetry(limited, { ...state, remainingMs: 8_999 }, half)).toEqual({ type: "fail" });
-    expect(decideRetry(limited, { ...state, remainingMs: 9_000 }, half).type).toBe("wait_for_rate_limit");
+    expect(decideRetry(limited, { ...state, remainingMs: 8_999 }, half)).toBeUndefined();
+    expect(decideRetry(limited, { ...state, remainingMs: 9_000 }, half)?.reason).toBe("wait_for_rate_limit");
   });
 
   it("the retry policy repeats a 429 after Retry-After where no limiter waits for it", () => {
     const unlimited = { ...state, hasLimiter: false };
     const of = (retryAfterMs?: number) => failed("wait_for_rate_limit", "rejected", retryAfterMs);
-    expect(decideRetry(of(), unlimited, half)).toEqual({ type: "repeat", delayMs: 150 });
-    expect(decideRetry(of(9_000), unlimited, half)).toEqual({ type: "repeat", delayMs: 9_000 });
-    expect(decideRetry(of(), { ...unlimited, retries: 3 }, half)).toEqual({ type: "fail" });
+    expect(decideRetry(of(), unlimited, half)).toEqual({ reason: "repeat", delayMs: 150 });
+    expect(decideRetry(of(9_000), unlimited, half)).toEqual({ reason: "repeat", delayMs: 9_000 });
+    expect(decideRetry(of(), { ...unlimited, retries: 3 }, half)).toBeUndefined();
   });
 
   it("the retry policy gives up on a failure without a remedy", () => {
-    expect(decideRetry(failed("none", "not_sent"), { ...state, idempotent: true }, half).type).toBe("fail");
+    expect(decideRetry(failed("none", "not_sent"), { ...state, idempotent: true }, half)).toBeUndefined();
   });
 
   it("the retry policy waits as long as Retry-After says, unless the deadline is earlier", () => {
     const busy = failed("repeat", "not_sent", 9_000);
-    expect(decideRetry(busy, state, half)).toEqual({ type: "repeat", delayMs: 9_000 });
-    expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toEqual({ type: "fail" });
+    expect(decideRetry(busy, state, half)).toEqual({ reason: "repeat", delayMs: 9_000 });
+    expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toBeUndefined();
   });
 });
 
@@ -72,10 +72,10 @@ describe("a Retry-After of more than 60 s", () => {
   it("fails a call at once, whatever its deadline", () => {
     const query = { ...state, idempotent: true } as const;
     for (const retryAfterMs of [60_001, 86_400_000, Number.MAX_SAFE_INTEGER]) {
-      expect(decideRetry(failed("repeat", "unknown", retryAfterMs), query, half)).toEqual({ type: "fail" });
+      expect(decideRetry(failed("repeat", "unknown", retryAfterMs), query, half)).toBeUndefined();
     }
     const busy = failed("repeat", "unknown", 60_000);
-    expect(decideRetry(busy, query, half)).toEqual({ type: "repeat", delayMs: 60_000 });
+    expect(decideRetry(busy, query, half)).toEqual({ reason: "repeat", delayMs: 60_000 });
   });
 });
 
