@@ -336,10 +336,12 @@ describe("W10 deleting an endpoint", () => {
     await nextDelivery(all);
     await service.advance(0);
     expect(await remove(all)).toBe(true);
+    const cancelled = [{ status: "cancelled", nextAttemptAt: null }];
+    expect(await all.deliveries(), "at once, not when the retry is due").toMatchObject(cancelled);
     await startTask(all);
     await service.advance("30d");
     expect(all.receiver.deliveries).toHaveLength(1);
-    expect(await all.deliveries()).toMatchObject([{ status: "cancelled", nextAttemptAt: null }]);
+    expect(await all.deliveries()).toMatchObject(cancelled);
   });
 
   it("W10 every use of a deleted endpoint's id fails", async () => {

@@ -101,6 +101,7 @@ describe("E1 E2 E3 task events", () => {
       ["task.running", "RUNNING"],
       ["task.completed", "COMPLETED"],
     ]);
+    expect(new Set(events.map(({ id }) => id)).size, "no two changes of one task share an id").toBe(4);
     const times = events.map(({ occurredAt }) => occurredAt);
     expect(new Set(times).size, "no two changes of one task share a time").toBe(4);
     expect(times).toEqual(times.toSorted());
