@@ -194,6 +194,8 @@ export interface InboxMaintenanceStore {
   readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: InboxMarks }>;
   /** Writes these marks and keeps the others. Durable when it resolves. */
   writeMarks(source: string, marks: InboxMarks): Promise<void>;
+  /** Writes this mark unless there is one of its name, and resolves with what is there: the same for all processes. */
+  keepMark(source: string, name: string, value: string): Promise<string>;
   /**
    * Removes at most `rowsMax` of each kind, oldest first; returns how many it changed, to be called until 0. A replayed row
    * is as old as its last replay. Kept, whatever their age: pending and running rows with their bodies, dead and

@@ -17,16 +17,12 @@ export async function keepShard(
   { shard, shards }: ShardPlace,
 ): Promise<void> {
   const wanted = `${shard} of ${shards}`;
-  let { marks } = await inbox.readMarks(source);
-  if (marks[mark] === undefined) {
-    await inbox.writeMarks(source, { [mark]: wanted });
-    // Of two that begin at once the last one is kept.
-    ({ marks } = await inbox.readMarks(source));
-  }
-  if (marks[mark] === wanted) return;
+  const { marks } = await inbox.readMarks(source);
+  const found = marks[mark] ?? (await inbox.keepMark(source, mark, wanted));
+  if (found === wanted) return;
   throw new ReceiverError(
     "CONFIGURATION_INVALID",
-    `the inbox holds shard ${marks[mark]} and not ${wanted}: pass the receivers in the order of their shards, ` +
+    `the inbox holds shard ${found} and not ${wanted}: pass the receivers in the order of their shards, ` +
       "with the number of shards that the inboxes began with, or new inboxes",
   );
 }

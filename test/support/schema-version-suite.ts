@@ -114,6 +114,7 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
         finishInline: () => inbox.finishInline("inline", { source, generation: 1, outcome: "done" }),
         advanceHead: () => inbox.advanceHead(head),
         writeMarks: () => inbox.writeMarks(source, { mark: "1" }),
+        keepMark: () => inbox.keepMark(source, "mark", "1"),
         purge: () => inbox.purge(ages, 100),
       };
       for (const [method, write] of Object.entries(writes))

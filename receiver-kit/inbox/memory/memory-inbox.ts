@@ -222,6 +222,12 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     this.#marks.set(source, { ...this.#marks.get(source), ...marks });
   };
 
+  readonly keepMark: Methods["keepMark"] = async (source, name, value) => {
+    const marks = { [name]: value, ...this.#marks.get(source) };
+    this.#marks.set(source, marks);
+    return marks[name] as string;
+  };
+
   readonly purge: Methods["purge"] = async (retention, rowsMax) => {
     const nowMs = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
     const heads = this.#purgeHeads(nowMs - retention.headsMs, rowsMax);

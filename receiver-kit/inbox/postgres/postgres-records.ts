@@ -125,6 +125,8 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     async writeMarks(source, marks) {
       for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
     },
+    keepMark: (source, name, value) =>
+      write(async (execute) => String((await execute(sql.keepMark, [source, name, value]))[0]?.["value"])),
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
       const rows = await read(sql.waitingSources, [readNow(), source, from, to]);
@@ -444,6 +446,11 @@ function maintenanceStatements(tables: PostgresTables) {
     writeMark: `
     INSERT INTO ${marks} (source, name, value) VALUES ($1::text, $2::text, $3::text)
     ON CONFLICT (source, name) DO UPDATE SET value = excluded.value RETURNING 1`,
+
+    /** An update to the same value, so that it returns the row that another transaction has just inserted. */
+    keepMark: `
+    INSERT INTO ${marks} AS kept (source, name, value) VALUES ($1::text, $2::text, $3::text)
+    ON CONFLICT (source, name) DO UPDATE SET value = kept.value RETURNING value`,
 
     /** A time in the future was stored before the clock was set back, and says nothing about age. */
     reconcileCandidates: `

@@ -14,7 +14,7 @@ import {
 } from "./sqlite-driver.ts";
 import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
-import { SqlitePurge, sqliteReads, writeMarks } from "./sqlite-queries.ts";
+import { keepMark, SqlitePurge, sqliteReads, writeMarks } from "./sqlite-queries.ts";
 import { storageOf } from "./sqlite-storage.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
@@ -149,6 +149,7 @@ export function sqliteInbox(
     finishInline: (id, inline) => write((connection) => core.finishInline(storageOf(connection), id, inline)),
     advanceHead: (head) => write((connection, nowMs) => core.advanceHead(storageOf(connection), head, nowMs)),
     writeMarks: (source, marks) => write((connection) => writeMarks(connection, source, marks)),
+    keepMark: (source, name, value) => write((connection) => keepMark(connection, source, name, value)),
     async purge(retention, rowsMax) {
       for (;;) {
         const { changed, isOver } = await write((connection, nowMs) =>

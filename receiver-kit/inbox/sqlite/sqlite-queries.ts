@@ -139,6 +139,12 @@ export function writeMarks(connection: SqliteConnection, source: string, given: 
     connection.changePrepared(writeMark, [source, name, value]);
 }
 
+export function keepMark(connection: SqliteConnection, source: string, name: string, value: string): string {
+  const kept = connection.query(readMarks, [source]).find((mark) => mark["name"] === name);
+  if (kept === undefined) connection.changePrepared(writeMark, [source, name, value]);
+  return kept === undefined ? value : String(kept["value"]);
+}
+
 /** Where the next step of a purge continues: a round reads each row once, however many it keeps. */
 export class SqlitePurge {
   #afterBody = 0;

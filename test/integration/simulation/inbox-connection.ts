@@ -60,7 +60,8 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
     await process.sleep();
   };
   const connection = interceptInbox(store, async (method, call) => {
-    if (method === "writeMarks" || method === "purge") await process.crashPoint("C9");
+    if (method === "writeMarks" || method === "keepMark" || method === "purge")
+      await process.crashPoint("C9");
     const { failovers } = world.storeOutage;
     await sendRequest();
     return receive(await call(), failovers);

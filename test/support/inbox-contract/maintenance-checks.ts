@@ -1,5 +1,8 @@
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { expect } from "vitest";
 import type { InboxClaim, InboxClaimOptions, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { keepShard } from "../../../receiver-kit/maintenance/keep-shard.ts";
+import { overrideInbox } from "../wrap-inbox.ts";
 import { claimOne, claimOptions, completedAt, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks } from "./inbox-fixture.ts";
 
@@ -208,5 +211,42 @@ export const reconcileChecks: Checks = {
     await inbox.writeMarks(source, { b: "3" });
     expect((await (await reopen()).readMarks(source)).marks).toEqual({ a: "1", b: "3" });
     expect((await inbox.readMarks("")).marks).toEqual({});
+  },
+  async "keeps the first mark of a name for processes that begin at once"({ inbox, reopen }) {
+    const other = await reopen();
+    await inbox.writeMarks(source, { a: "1" });
+    for (let round = 0; round < 20; round++) {
+      const name = `mark-${round}`;
+      const kept = await Promise.all([
+        inbox.keepMark(source, name, "first"),
+        other.keepMark(source, name, "second"),
+      ]);
+      const { marks } = await other.readMarks(source);
+      expect([kept[0], kept[1], marks["a"]]).toEqual([marks[name], marks[name], "1"]);
+    }
+  },
+  async "refuses a shard of a process that read the marks before another one kept its own"({
+    inbox,
+    reopen,
+  }) {
+    const [read, kept] = [deferred(), deferred()];
+    const other = await reopen();
+    const late = overrideInbox(other, {
+      async readMarks(of) {
+        const found = await other.readMarks(of);
+        read.resolve();
+        await kept.promise;
+        return found;
+      },
+    });
+    const refused = expect(keepShard(late, source, { shard: 1, shards: 2 })).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringMatching(/holds shard 0 of 2 and not 1 of 2/),
+    });
+    await read.promise;
+    await keepShard(inbox, source, { shard: 0, shards: 2 });
+    kept.resolve();
+    await refused;
+    await keepShard(other, source, { shard: 0, shards: 2 });
   },
 };

@@ -508,6 +508,7 @@ describe("the page of an inbox, wherever it is", () => {
     const tokens = await Promise.all(
       [first, second].map(async (each) => (await each.get<contract.Overview>("overview")).token),
     );
+    expect(tokens[0]).toBe(tokens[1]);
     expect((await first.discard("a", tokens[1]!)).status).toBe(200);
     expect((await second.discard("b", tokens[1]!)).status).toBe(200);
     await using other = await opened(store, { authorize: () => "bob" });
@@ -517,7 +518,7 @@ describe("the page of an inbox, wherever it is", () => {
   it("is read-only where its inbox cannot be written, and says so once", async () => {
     let writes = 0;
     const store = overrideInbox(memoryInbox(), {
-      writeMarks: () => {
+      keepMark: () => {
         writes += 1;
         return Promise.reject(Object.assign(new Error("permission denied"), { code: "42501" }));
       },

@@ -92,6 +92,7 @@ const calls: Readonly<Record<string, (inbox: InboxStore, claim: InboxClaim) => P
     inbox.reconcileCandidates({ source, runningForMs: 1, afterKey: "", limit: 1 }),
   readMarks: (inbox) => inbox.readMarks(source),
   writeMarks: (inbox) => inbox.writeMarks(source, { name: "value" }),
+  keepMark: (inbox) => inbox.keepMark(source, "name", "value"),
   purge: (inbox) => inbox.purge({ bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 }, 1),
   list: (inbox) => inbox.list({}),
   search: (inbox) => inbox.search({})[Symbol.asyncIterator]().next(),
