@@ -57,9 +57,12 @@ describe.concurrent("check-receiver against a correct receiver", () => {
 });
 
 describe.concurrent("check-receiver against receivers with one flaw", () => {
-  it.each(Object.entries(flaws) as [Flaw, Detection][])(
+  it.for(Object.entries(flaws) as [Flaw, Detection][])(
     "check-receiver detects a receiver that %s",
-    async (flaw, { detectedBy, only, options }) => {
+    { retry: 2 },
+    async ([flaw, { detectedBy, only, options }], { task }) => {
+      // On a busy machine even a correct receiver is late: each attempt has four times as long.
+      const patience = 4 ** (task.result?.retryCount ?? 0);
       const subjects = only ?? subjectsOf(detectedBy);
       await using receiver = await startReferenceReceiver({
         secrets: [secret, oldSecret],
@@ -72,6 +75,7 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
         ...{ url, secret, oldSecret, observeUrl, ...quick },
         only: subjects,
         ...options,
+        timeoutMs: patience * (options?.timeoutMs ?? quick.timeoutMs),
       });
       expect(report.problem).toBeUndefined();
       expect(failedIds(report)).toEqual(detectedBy);
