@@ -262,20 +262,12 @@ async function callSource(
 
 /** One exchange, with retries while a call waits for it. */
 async function exchangeKey(
-  {
-    exchange,
-    sendAttempt,
-    redactor,
-    random,
-    maxRetries,
-    clientScope,
-    url,
-    headers,
-    timeoutMs,
-  }: CredentialsOptions,
+  options: CredentialsOptions,
   key: string,
   isAwaited: () => boolean,
 ): Promise<string> {
+  const { exchange, sendAttempt, url, headers, timeoutMs, maxRetries, random, redactor, clientScope } =
+    options;
   const { operation, readToken } = exchange;
   const onData = (data: unknown) => {
     const token = readToken(data);

@@ -211,7 +211,7 @@ class Transfer {
   #begin(): Promise<Confirmed> {
     const { resumeUrl } = this.#input;
     if (resumeUrl === undefined) return this.#create();
-    if (isUploadUrl(resumeUrl, this.#endpointUrl)) {
+    if (uploadIdOf(resumeUrl, this.#endpointUrl) !== null) {
       return this.#fetchOffset({ url: resumeUrl, offset: 0, length: null });
     }
     // It would receive the token.
@@ -351,39 +351,31 @@ class Transfer {
     throw uploadError(code, `the service rejected the upload with HTTP ${httpStatus}`, details);
   }
 
-  #attempt(request: TusRequest, token: string): Promise<ResponseHead> {
+  #attempt({ method, url, headers, body }: TusRequest, token: string): Promise<ResponseHead> {
+    const { fetch, redactor, headers: given, uploadTimeoutMs } = this.#client;
     this.#attempts += 1;
-    const limitMs = this.#input.timeoutMs ?? this.#client.uploadTimeoutMs;
-    return this.#scope.within({ limitMs, onLimit: timedOut }, (limited) => {
+    const limitMs = this.#input.timeoutMs ?? uploadTimeoutMs;
+    return this.#scope.within({ limitMs, onLimit: timedOut }, async (limited) => {
       const controller = new AbortController();
       limited.onEnd(() => controller.abort());
-      return fetchHead(this.#client, request, token, controller.signal);
+      let response: FetchResponse;
+      try {
+        response = await fetch(new URL(url), {
+          method,
+          headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
+          ...(body && { body: unshared(body) }),
+          ...requestDefaults,
+          signal: controller.signal,
+        });
+      } catch (error) {
+        throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
+      }
+      const head = headOf(response);
+      if (!head) throw new FailureError(notResponse(s.kindOf(response)));
+      new ResponseBody(response).cancel();
+      return head;
     });
   }
-}
-
-async function fetchHead(
-  { fetch, redactor, headers: given }: ResolvedOptions,
-  { method, url, headers, body }: TusRequest,
-  token: string,
-  signal: AbortSignal,
-): Promise<ResponseHead> {
-  let response: FetchResponse;
-  try {
-    response = await fetch(new URL(url), {
-      method,
-      headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
-      ...(body && { body: unshared(body) }),
-      ...requestDefaults,
-      signal,
-    });
-  } catch (error) {
-    throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
-  }
-  const head = headOf(response);
-  if (!head) throw new FailureError(notResponse(s.kindOf(response)));
-  new ResponseBody(response).cancel();
-  return head;
 }
 
 /** The same memory, unless it is shared, which `fetch` does not take. */
@@ -415,26 +407,23 @@ function locationOf(response: ResponseHead, endpointUrl: string): string {
   const url = URL.canParse(location, endpointUrl) ? new URL(location, endpointUrl) : undefined;
   // Behind a proxy that ends TLS a service takes its own address for http.
   if (url && endpointUrl.startsWith("https:") && url.protocol === "http:") url.protocol = "https:";
-  if (url && isUploadUrl(url.href, endpointUrl)) return url.href;
+  if (url && uploadIdOf(url.href, endpointUrl) !== null) return url.href;
   throw failed(`expected the Location of an upload at ${new URL(endpointUrl).origin}, got another or none`);
 }
 
-/** Whether it is an upload of the service. Requests to it carry the access token, which is meant for no other host. */
-function isUploadUrl(url: string, endpointUrl: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { origin, username, password } = new URL(url);
+/**
+ * The id in the URL of an upload of the service; `null` for another URL. Requests to it carry the access token, which is meant
+ * for no other host.
+ */
+function uploadIdOf(url: string, endpointUrl: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { origin, username, password, pathname } = new URL(url);
+  const endpoint = new URL(endpointUrl);
   // `fetch` rejects a URL with a password, and its error shows it.
-  if (origin !== new URL(endpointUrl).origin || username !== "" || password !== "") return false;
-  return uploadIdOf(url, endpointUrl) !== null;
-}
-
-/** The last segment of an upload's path; `null` when there is none, or none that can be read. */
-function uploadIdOf(uploadUrl: string, endpointUrl: string): string | null {
-  const [path, endpointPath] = [uploadUrl, endpointUrl].map((url) =>
-    new URL(url).pathname.replace(/\/+$/, ""),
-  );
-  const id = path?.split("/").at(-1);
-  if (id === undefined || id === "" || path === endpointPath) return null;
+  if (origin !== endpoint.origin || username !== "" || password !== "") return null;
+  const path = pathname.replace(/\/+$/, "");
+  const id = path.split("/").at(-1);
+  if (id === undefined || id === "" || path === endpoint.pathname) return null;
   try {
     return decodeURIComponent(id);
   } catch {

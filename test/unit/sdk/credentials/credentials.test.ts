@@ -53,6 +53,33 @@ describe("the token of a key", () => {
     expect(service.log).toMatchObject({ accepted: 360, rejected401: 0, rejected429: 0 });
   });
 
+  it("a call that gets no other token after queueing gives its permit back", async () => {
+    let isAvailable = true;
+    const service = createFakeService({ tokenTtlSeconds: 20 });
+    const engine = openEngine(service, {
+      rateLimit: { requests: 1 },
+      apiKey() {
+        if (isAvailable) return service.apiKey;
+        throw new Error("the vault is closed");
+      },
+    });
+    const first = engine.execute(probe.query, {});
+    await service.clock.advance(1_000);
+    await first;
+    isAvailable = false;
+    const second = codeOf(engine.execute(probe.query, {}));
+    await service.clock.advance(50_000);
+    expect(service.log.exchanges).toBe(1);
+    await service.clock.advance(10_000);
+    expect(await second).toBe("API_KEY_UNAVAILABLE");
+    expect(engine.rateLimitSnapshot()).toMatchObject({ used: 0, nextSlotInMs: 0 });
+    isAvailable = true;
+    const third = engine.execute(probe.query, {});
+    await service.clock.advance(1_000);
+    await third;
+    expect(service.log).toMatchObject({ accepted: 2, exchanges: 2, rejected401: 0 });
+  });
+
   it("the token reaches all calls that share its exchange, also when the first of them is aborted", async () => {
     const { service, engine } = createEngineFixture();
     const controller = new AbortController();
