@@ -63,24 +63,14 @@ async function connectionOf(client: WorkspaceTasksClient): Promise<string> {
   return (await connections.collect(started.id)).id;
 }
 
-/** A bar on a terminal; elsewhere a line at most every ten seconds. */
+/** A line at most every ten seconds. */
 function createReporter() {
-  const { isTTY, columns } = process.stdout;
   let printedAt = 0;
-  return ({ phase, counts, clientsTotal, remainingMs }: ImportProgress) => {
-    const { open: _, ...settled } = counts;
+  return ({ counts: { open, ...settled } }: ImportProgress) => {
+    if (Date.now() - printedAt < 10_000) return;
+    printedAt = Date.now();
     const done = Object.values(settled).reduce((sum, count) => sum + count);
-    const part = clientsTotal ? done / clientsTotal : 0;
-    const left = remainingMs === null ? "" : `, ${Math.ceil(remainingMs / 60_000)} min left`;
-    const text = `${done} of ${clientsTotal ?? "?"} clients, ${phase}${left}`;
-    if (isTTY) {
-      const width = Math.max(0, Math.min(30, columns - text.length - 4));
-      const bar = "█".repeat(Math.round(part * width)).padEnd(width, "░");
-      process.stdout.write(`\r\x1b[K${bar} ${text}${phase === "done" ? "\n" : ""}`);
-    } else if (phase === "done" || Date.now() - printedAt >= 10_000) {
-      printedAt = Date.now();
-      console.log(text);
-    }
+    console.log(`${done} of ${done + open} clients that were read`);
   };
 }
 

@@ -31,7 +31,6 @@ export type {
   ImportCounts,
   ImportFileArtifact,
   ImportOptions,
-  ImportPhase,
   ImportProgress,
   ImportUrlArtifact,
 } from "./imports/import-input.ts";

@@ -27,7 +27,6 @@ export async function uploadDocuments(
   run: ImportRun,
   clients: readonly CheckedClient[],
 ): Promise<ReadonlyMap<string, ReadyClient>> {
-  run.enter("uploading");
   const keys = new Map<ImportArtifact, string>();
   const all = clients.flatMap((client) => client.artifacts.map((artifact) => ({ client, artifact })));
   await run.forEach(all, async ({ client: { externalId }, artifact }) => {

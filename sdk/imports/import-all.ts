@@ -29,6 +29,7 @@ async function importAll(run: ImportRun): Promise<void> {
         const chunk = parts.shift() ?? (await input.next()).value;
         if (!chunk) return;
         parts.unshift(...(await importChunk(run, chunk)));
+        run.change();
       }
     });
   } finally {
@@ -54,8 +55,7 @@ async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
     gathered.delete(key);
     return typeof key === "string" ? { clients, mode: key } : { clients, mode: key.mode, job: key };
   };
-  // What was rejected before is alone in its job, and spoils no other client's.
-  const sizes = { new: options.worksPerJob, derived: options.worksPerJob, conflict: 1, alone: 1 };
+  const sizes = { new: options.worksPerJob, derived: options.worksPerJob, alone: 1 };
   for await (const client of openClients(run)) {
     const { job, mode } = state.client(client.externalId);
     const clients = gathered.get(job ?? mode) ?? new Map<string, CheckedClient>();
@@ -67,15 +67,16 @@ async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
 
 /** The clients of the input that have something to send, each once. */
 async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void> {
-  const { state, scope, input } = run;
+  const { state, scope } = run;
   const { clients } = run.options;
   const iterator =
     Symbol.asyncIterator in clients ? clients[Symbol.asyncIterator]() : clients[Symbol.iterator]();
   // An iterator may throw, or return no promise.
   const next = () => scope.race((async () => iterator.next())());
+  let [read, isOver] = [0, false];
   try {
     for (let step = await next(); step.done !== true; step = await next()) {
-      const client = checkClient(step.value, input.read++);
+      const client = checkClient(step.value, read++);
       run.change();
       const { externalId } = client;
       if (state.client(externalId).isSeen) state.repeated.push(externalId);
@@ -84,12 +85,12 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
         if ("error" in client) state.settle(externalId, "failed", run.clientError(client.error, externalId));
         else if (!state.client(externalId).isImported || (await needsAnother(run, client))) yield client;
       }
-      if (input.read % readsInARow === 0) await scope.sleep(0);
+      if (read % readsInARow === 0) await scope.sleep(0);
     }
-    input.isOver = true;
+    isOver = true;
   } finally {
     // Without waiting: it may be stalled.
-    if (!input.isOver) (async () => iterator.return?.())().catch(() => {});
+    if (!isOver) (async () => iterator.return?.())().catch(() => {});
   }
 }
 

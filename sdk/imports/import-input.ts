@@ -35,8 +35,6 @@ export interface ImportOptions {
    * @see interface §4
    */
   readonly onChanged?: "report" | "import" | undefined;
-  /** How many clients there are, for the estimate. Default: the `length` or `size` of `clients`, if it has one. */
-  readonly clientsTotal?: number | undefined;
   /** Most works of a job, 1 to 1,000. Default 100. */
   readonly worksPerJob?: number | undefined;
   /** Most calls and uploads in flight, 1 to 64. Default 8. */
@@ -77,22 +75,14 @@ export interface ImportClient extends JobWorkInput {
 
 export type ImportArtifact = ImportUrlArtifact | ImportFileArtifact;
 
-/** What the import began last. Two jobs are worked on at a time. */
-export type ImportPhase = "reading" | "uploading" | "adding" | "attaching" | "starting" | "done";
-
 /** How many clients of an import have which status. `open`: read, and not settled yet. */
 export type ImportCounts = Readonly<Record<ClientStatus | "open", number>>;
 
 export interface ImportProgress {
-  readonly phase: ImportPhase;
   /** Of the clients that were read. */
   readonly counts: ImportCounts;
-  /** Clients of the whole input; `null` while it is unknown. */
-  readonly clientsTotal: number | null;
   /** Bytes of files that the service confirmed in this process. */
   readonly uploadedBytes: number;
-  /** Estimated from the rate limit; `null` without a rate limit, and while the total is unknown. */
-  readonly remainingMs: number | null;
 }
 
 /** What an import uses of its client. */
@@ -122,7 +112,6 @@ export const importOptions = s.strictOptions<ImportOptions>()({
   ),
   journal: s.objectWith<ImportJournal>("a journal with open, append and close", "open", "append", "close"),
   onChanged: s.withDefault(s.oneOf<"report" | "import">("report", "import"), "report"),
-  clientsTotal: s.optional(s.integerBetween(0, Number.MAX_SAFE_INTEGER)),
   worksPerJob: s.withDefault(s.integerBetween(1, 1_000), 100),
   concurrency: s.withDefault(s.integerBetween(1, 64), 8),
   onProgress: s.optional(s.functionOf<(progress: ImportProgress) => unknown>()),

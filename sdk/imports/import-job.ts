@@ -15,7 +15,7 @@ import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
 import type { CheckedClient, CheckedClients } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
-import { type ImportJob, isDerived, type WorkMode, workExternalId } from "./import-state.ts";
+import { type ImportJob, type WorkMode, workExternalId } from "./import-state.ts";
 import type { FoundTask } from "./look-up.ts";
 import { failuresMax } from "./settle.ts";
 
@@ -45,10 +45,9 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     // First of all: it shows whether the connection is active, and the workspace to look clients up in.
     const number = ++state.jobCount;
     const { id, workspaceId } = await createJob(number);
-    if (!isDerived(chunk.mode)) await settleFound([...chunk.clients.keys()], workspaceId);
+    if (chunk.mode === "new") await settleFound([...chunk.clients.keys()], workspaceId);
     const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
     if (ready.size === 0) return [];
-    run.enter("adding");
     await record(["works?", number, id, workspaceId, chunk.mode, [...ready.keys()]]);
     return addWorks(state.job(number), ready, false);
   }
@@ -83,10 +82,18 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const isConflict = error.code === "CONFLICT";
     if (!isConflict && !isAboutInput(error)) throw error;
     const [first = ""] = clients;
-    if (isConflict && mode === "conflict") return decideConflict(first, job, error);
-    if (isConflict && isDoubted) return abandon(job, clients, error);
     const isOne = clients.length === 1;
-    await record(["next", isConflict && isOne && mode === "new" ? "conflict" : mode, clients]);
+    // Rejected alone, by two jobs.
+    const isDecided = isConflict && isOne && mode === "new" && attempts > 0;
+    if (isConflict && isDoubted && !isDecided) return abandon(job, clients, error);
+    await record(["next", mode, clients]);
+    if (isDecided) {
+      // The external id is used. Whether by a client that has a task, the service says.
+      const found = await settleFound(clients, job.workspaceId);
+      const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
+      doubt(clients, found ? noTask : cannotLook);
+      return [];
+    }
     if (isOne && (!isConflict || attempts + 1 >= failuresMax)) {
       fail(first, error);
       return [];
@@ -94,21 +101,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     return oneByOne(clients);
   }
 
-  /** Rejected twice, by two jobs: the external id is used. Whether by a client that has a task, the service says. */
-  async function decideConflict(
-    externalId: string,
-    { workspaceId }: ImportJob,
-    error: WorkspaceTasksError,
-  ): Next {
-    await record(["next", "conflict", [externalId]]);
-    const found = await settleFound([externalId], workspaceId);
-    const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
-    doubt([externalId], found ? noTask : cannotLook);
-    return [];
-  }
-
   async function attach(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Next {
-    run.enter("attaching");
     const inQuestion: string[] = [];
     let problem: WorkspaceTasksError | undefined;
     let isClosed = false;
@@ -140,9 +133,9 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const wasStarting = job.isStarting;
     // The last moment: what has a task already, by a work that was given up, or by an end of the journal that is lost, gets
     // no second one.
-    if (!wasStarting && (chunk.job || isDerived(job.mode))) {
+    if (!wasStarting && (chunk.job || job.mode !== "new")) {
       const found = await settleFound(state.openIn(job), job.workspaceId);
-      if (!found && isDerived(job.mode)) {
+      if (!found && job.mode !== "new") {
         doubt(state.openIn(job), cannotLook);
         return [];
       }
@@ -150,7 +143,6 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
       if (tasks.some(({ jobId }) => jobId === job.id)) return notPending(job);
       if (tasks.length > 0) return abandon(job, [], undefined);
     }
-    run.enter("starting");
     if (!wasStarting) await record(["start?", job.number]);
     const settled = await run.call((call) => jobs.startImport(job.id, call));
     if (settled.ok) return started(job);
@@ -230,14 +222,14 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const settled = new Map<string, FoundTask>();
     for (const externalId of externalIds) {
       const { job, mode, earlier } = state.client(externalId);
-      const isBegun = isDerived(mode) || (mode === "new" && job !== undefined);
+      const isBegun = mode !== "new" || job !== undefined;
       const isUnknown = ({ workId }: FoundTask) =>
-        workId === undefined ? !isBegun && !job : !earlier?.includes(workId);
+        workId === undefined ? !isBegun : !earlier?.includes(workId);
       const task = tasks.get(externalId)?.find(isUnknown);
       if (!task) continue;
       settled.set(externalId, task);
       const { jobId, workId } = task;
-      if (jobId !== undefined && workId !== undefined && (isBegun || jobId === job?.id))
+      if (jobId !== undefined && workId !== undefined && isBegun)
         await settleStarted(externalId, { jobId, workId, mode: task.mode });
       else state.settle(externalId, "exists");
     }
@@ -264,7 +256,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
 
   const oneByOne = (externalIds: readonly string[]): readonly Chunk[] =>
     openOf(externalIds).flatMap((client) =>
-      chunkOf([client], state.client(client.externalId).mode, attempts + 1),
+      chunkOf([client], state.client(client.externalId).mode, chunk.clients.size === 1 ? attempts + 1 : 0),
     );
 
   function fail(externalId: string, error: WorkspaceTasksError): void {

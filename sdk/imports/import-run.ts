@@ -2,15 +2,7 @@ import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
-import {
-  type CheckedOptions,
-  type ImportCounts,
-  type ImportParts,
-  type ImportPhase,
-  type ImportProgress,
-  method,
-} from "./import-input.ts";
+import { type CheckedOptions, type ImportParts, method } from "./import-input.ts";
 import { countsOf, createResult, type ImportResult } from "./import-result.ts";
 import { createLedger } from "./ledger.ts";
 import { createLookUp } from "./look-up.ts";
@@ -29,9 +21,8 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   const controller = new AbortController();
   scope.onEnd(() => controller.abort());
   const jobsAtOnce = Math.min(2, options.concurrency);
-  const input = { read: 0, isOver: false };
   const signal: AbortSignal = controller.signal;
-  let [phase, uploadedBytes, isOver] = ["reading" as ImportPhase, 0, false];
+  let [uploadedBytes, isOver] = [0, false];
   let changed = deferred();
   /** What ended the import, unless its signal or the client did. */
   let cause: unknown;
@@ -48,27 +39,13 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     scope.end(failure("ABORTED", "another call ended the import"));
   }
 
-  function enter(entered: ImportPhase): void {
-    phase = entered;
-    change();
-  }
-
-  function read(): ImportProgress {
-    const clientsTotal =
-      options.clientsTotal ?? lengthOf(options.clients) ?? (input.isOver ? input.read : null);
-    const counts = countsOf(state);
-    const rateLimit = parts.engine.rateLimitSnapshot("gateway");
-    const remainingMs = estimateMs(clientsTotal, counts, options.worksPerJob, rateLimit);
-    return { phase, counts, clientsTotal, uploadedBytes, remainingMs };
-  }
-
   /** Reports the latest progress, now and after changes: those between are left out, so that a slow reader holds nothing up. */
   async function report(): Promise<void> {
     if (!options.onProgress) return;
     for (;;) {
       const [next, isLast] = [changed.promise, isOver];
       try {
-        await options.onProgress(read());
+        await options.onProgress({ counts: countsOf(state), uploadedBytes });
       } catch (error) {
         throw toError(onProgressFailed(error), context);
       }
@@ -102,12 +79,9 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     open,
     record,
     change,
-    enter,
     together,
     call,
     lookUp: createLookUp(parts, scope, call),
-    /** Clients that were read, and whether there are no more. */
-    input,
 
     /** An error about a client, and a document, of the input, whose names may be anything. */
     clientError(error: ClientError, client: string, document?: string): WorkspaceTasksError {
@@ -137,7 +111,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
         if (scope.failure) throw new FailureError(scope.failure);
         await importAll();
         isOver = true;
-        enter("done");
+        change();
         await scope.race(reported);
       } catch (error) {
         end(error);
@@ -151,26 +125,4 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
       throw cause ?? toError({ ...ended, outcome: "unknown" }, context);
     },
   };
-}
-
-function lengthOf(clients: object): number | undefined {
-  const { length, size } = clients as { length?: unknown; size?: unknown };
-  return [length, size].find((count): count is number => typeof count === "number");
-}
-
-const callsPerJob = 3;
-
-/** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
-function estimateMs(
-  clientsTotal: number | null,
-  { open: _, ...settled }: ImportCounts,
-  worksPerJob: number,
-  rateLimit: RateLimitSnapshot | undefined,
-): number | null {
-  if (clientsTotal === null || rateLimit === undefined) return null;
-  const done = Object.values(settled).reduce((sum, count) => sum + count, 0);
-  const clients = Math.max(0, clientsTotal - done);
-  const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
-  const { limit, remaining, windowMs } = rateLimit;
-  return Math.round((Math.max(0, calls - remaining) / limit) * windowMs);
 }

@@ -12,13 +12,10 @@ import type { WorkspaceTasksError } from "../errors.ts";
 export type ClientStatus = "imported" | "unchanged" | "changed" | "exists" | "failed" | "undecided";
 
 /**
- * How a client's work is sent next: under its own external id (`new`); so, but alone, because the service rejected it before
- * (`conflict`); under an id that is made of its job's, so that nothing else can have used it (`derived`); so, but alone,
- * because its documents were in doubt (`alone`).
+ * How a client's work is sent next: under its own external id (`new`); under an id that is made of its job's, so that nothing
+ * else can have used it (`derived`); so, but alone, because its documents were in doubt (`alone`).
  */
-export type WorkMode = "new" | "conflict" | "derived" | "alone";
-
-export const isDerived = (mode: WorkMode) => mode === "derived" || mode === "alone";
+export type WorkMode = "new" | "derived" | "alone";
 
 export interface ImportJob {
   readonly number: number;
@@ -120,7 +117,7 @@ const entry = <Values extends readonly unknown[] | []>(
 const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
 const id = s.nonEmptyString;
 const ids = s.array(id);
-const mode = s.oneOf<WorkMode>("new", "conflict", "derived", "alone");
+const mode = s.oneOf<WorkMode>("new", "derived", "alone");
 
 // A question mark: durable before the request is sent. The same name without it: durable after the response.
 const entries = {
@@ -215,7 +212,7 @@ const suffixOf = (jobId: string) => `~${jobId.slice(-8)}`;
 
 /** The external id under which a client's work is sent. */
 export function workExternalId(externalId: string, { mode, id }: Pick<ImportJob, "mode" | "id">): string {
-  return isDerived(mode) ? externalId + suffixOf(id) : externalId;
+  return mode === "new" ? externalId : externalId + suffixOf(id);
 }
 
 /** The client's own external id in one that may be derived, if it is; `jobId`: of the job that its work is in. */

@@ -1,10 +1,9 @@
-// The file: a header with the number of bytes that are known to be synced, then a numbered line for each entry.
+// The file: a numbered line for each entry.
 //
-//   workspace-tasks journal 1 0000000000000123
-//   1 ["import",1,"…","…"]
+//   1 ["import",1,"…"]
 //
-// The header is written over together with the next entries, so it never says more than what is synced. A file that is
-// shorter was truncated; what follows the last line end is the rest of a write that did not end, and is cut off.
+// What follows the last line end is the rest of a write that did not end, and is cut off. A file whose end is lost is an older
+// journal: an import asks the service about what it does not show.
 
 import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
@@ -14,10 +13,6 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
-
-const header = (syncedBytes: number) =>
-  `workspace-tasks journal 1 ${String(syncedBytes).padStart(16, "0")}\n`;
-const headerBytes = header(0).length;
 
 /**
  * A journal in a file, which is created when it does not exist. Every entry is synced before the import depends on it.
@@ -40,7 +35,7 @@ export function fileJournal(path: string): ImportJournal {
   let lock: FileLock | undefined;
   let file: FileHandle | undefined;
   let closing = new AbortController();
-  let [syncedBytes, lines] = [headerBytes, 0];
+  let lines = 0;
 
   const failed = (what: string) => (cause: unknown) => {
     const reason = isError(cause) ? cause.message : "unknown";
@@ -61,31 +56,30 @@ export function fileJournal(path: string): ImportJournal {
       await release();
       signal.throwIfAborted();
     }
-    file = await openOrCreate(path);
+    file = await nodeModule("node:fs/promises").open(path, "a+", 0o600);
     await makePrivate(file, path);
-    await writeNewHeader(file, path);
     return file;
   }
 
   async function* open(): AsyncGenerator<string> {
     const opened = await acquire().catch(failed("open"));
-    const { buffer } = await opened.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
-    const expectedBytes = Number(/(\d{16})\n$/.exec(buffer.toString())?.[1]);
-    if (buffer.toString() !== header(expectedBytes))
-      throw damaged("line 1: expected the header of a journal, got another text");
-    [syncedBytes, lines] = [headerBytes, 0];
-    for await (const line of linesOf(opened)) {
-      const prefix = `${++lines} `;
-      if (!line.startsWith(prefix)) throw damaged(`line ${lines + 1}: expected number ${lines}, got another`);
-      syncedBytes += line.length + 1;
-      yield Buffer.from(line.slice(prefix.length), "latin1").toString();
-    }
     const { size } = await opened.stat();
-    if (syncedBytes < expectedBytes)
-      throw damaged(`line ${lines + 2}: expected ${expectedBytes} bytes, got ${size}: its end is missing`);
-    if (syncedBytes < size) await opened.truncate(syncedBytes);
+    let rest = "";
+    lines = 0;
+    for await (const text of textOf(opened, size)) {
+      const complete = (rest + text).split("\n");
+      rest = complete.pop() ?? "";
+      for (const line of complete) {
+        const prefix = `${++lines} `;
+        if (!line.startsWith(prefix)) throw damaged(`line ${lines}: expected number ${lines}, got another`);
+        yield Buffer.from(line.slice(prefix.length), "latin1").toString();
+      }
+    }
+    if (lines === 0 && !"1 [".startsWith(rest.slice(0, 3)))
+      throw damaged("line 1: expected the first entry of a journal, got another text");
+    if (rest !== "") await opened.truncate(size - rest.length);
     // Lines that were written and not synced count from now on.
-    await opened.sync();
+    await (lines === 0 ? syncFolderOf(path) : opened.sync());
   }
 
   async function requireLock(): Promise<void> {
@@ -104,12 +98,10 @@ export function fileJournal(path: string): ImportJournal {
     if (!file) throw new Error("it is not open");
     await requireLock();
     const text = entries.map((entry, index) => `${lines + index + 1} ${entry}\n`).join("");
-    const bytes = await writeAt(file, text, syncedBytes);
-    await writeAt(file, header(syncedBytes), 0);
+    await file.appendFile(text);
     await file.datasync();
     // Nothing is sent on the strength of entries that another process does not know.
     await requireLock();
-    syncedBytes += bytes;
     lines += entries.length;
   }
 
@@ -124,15 +116,6 @@ export function fileJournal(path: string): ImportJournal {
   };
 }
 
-async function openOrCreate(path: string): Promise<FileHandle> {
-  const { open } = nodeModule("node:fs/promises");
-  // Not "a+": on Linux it would write the header at the end.
-  return open(path, "r+").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return open(path, "wx+", 0o600);
-    throw error;
-  });
-}
-
 async function makePrivate(file: FileHandle, path: string): Promise<void> {
   const found = await file.stat();
   const privacy = privacyOf(found);
@@ -142,34 +125,14 @@ async function makePrivate(file: FileHandle, path: string): Promise<void> {
   warnOfOpenFile(path);
 }
 
-/** The header of a new file, or of one whose creation was interrupted; syncs its folder: its name is durable too. */
-async function writeNewHeader(file: FileHandle, path: string): Promise<void> {
-  const { size } = await file.stat();
-  const { buffer } = await file.read(Buffer.alloc(Math.min(size, headerBytes)), 0);
-  if (size >= headerBytes || !header(headerBytes).startsWith(buffer.toString())) return;
-  await writeAt(file, header(headerBytes), 0);
-  await file.sync();
+/** The name of a new file is durable too. */
+async function syncFolderOf(path: string): Promise<void> {
   // Windows has no folders that can be opened.
   if (process.platform === "win32") return;
   const folder = await nodeModule("node:fs/promises").open(path.replace(/[^/\\]*$/, "") || ".");
   await folder.sync().finally(() => folder.close());
 }
 
-/** @returns the number of bytes that were written: all of them */
-async function writeAt(file: FileHandle, text: string, position: number): Promise<number> {
-  const bytes = Buffer.from(text);
-  for (let written = 0; written < bytes.byteLength; )
-    written += (await file.write(bytes, written, undefined, position + written)).bytesWritten;
-  return bytes.byteLength;
-}
-
-/** The lines after the header, a character for each byte, without what follows the last line end. */
-async function* linesOf(file: FileHandle): AsyncGenerator<string> {
-  let rest = "";
-  const stream = file.createReadStream({ start: headerBytes, autoClose: false, encoding: "latin1" });
-  for await (const text of stream) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-}
+/** A character for each byte. No more than the file has: a device may have no end. */
+const textOf = (file: FileHandle, size: number): AsyncIterable<string> | readonly string[] =>
+  size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1, autoClose: false, encoding: "latin1" });
