@@ -7,6 +7,8 @@ export interface FreezingProxy extends AsyncDisposable {
   freezeExisting(): void;
   /** As `freezeExisting`, and new connections get no response either. */
   freezeAll(): void;
+  /** Closes the existing connections for the server alone: their clients see nothing of it, until `heal`. */
+  halfOpenExisting(): void;
   /** Closes the existing connections, silent ones too. */
   closeExisting(): void;
   /** Everything that was held back is transferred. */
@@ -70,6 +72,10 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
     freezeAll() {
       freezesNew = true;
       freezeExisting();
+    },
+    halfOpenExisting() {
+      freezeExisting();
+      for (const { upstream } of pairs) upstream.destroy();
     },
     closeExisting() {
       for (const pair of [...pairs]) {

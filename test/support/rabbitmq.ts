@@ -144,6 +144,15 @@ export class RabbitmqCluster implements AsyncDisposable {
     return () => void child?.kill("SIGCONT");
   }
 
+  /** Stops RabbitMQ and not its process, as `rabbitmqctl stop_app` does, and returns how it starts again. */
+  async stopApplication(index: number): Promise<() => Promise<void>> {
+    await this.evaluate(index, "rabbit:stop()");
+    return async () => {
+      await this.evaluate(index, "rabbit:start()");
+      await this.#untilRunning(index);
+    };
+  }
+
   /** Parts a node from the other ones, not from its clients; returns how it is repaired. */
   async isolateNode(index: number): Promise<() => Promise<void>> {
     const { name } = this.#nodes[index]!;
@@ -160,12 +169,16 @@ export class RabbitmqCluster implements AsyncDisposable {
     return async () => {
       await useCookie("erlang:get_cookie()");
       // It had paused itself, because it was in the minority.
-      const deadlineMs = Date.now() + startTimeoutMs;
-      while ((await this.evaluate(index, "rabbit:is_running()")) !== "true") {
-        if (Date.now() > deadlineMs) throw new Error(`${name} did not rejoin`);
-        await pause(200);
-      }
+      await this.#untilRunning(index);
     };
+  }
+
+  async #untilRunning(index: number): Promise<void> {
+    const deadlineMs = Date.now() + startTimeoutMs;
+    while ((await this.evaluate(index, "rabbit:is_running()")) !== "true") {
+      if (Date.now() > deadlineMs) throw new Error(`${this.#nodes[index]!.name} did not join again`);
+      await pause(200);
+    }
   }
 
   /** Kills a node and deletes its data. */

@@ -28,6 +28,14 @@ process.stdin.once("end", () => process.exit(1));
 process.stdin.once("close", () => process.exit(1));
 process.stdin.resume();
 
+// SIGUSR2 sets the clock forward, less than signatures tolerate; the next one sets it back.
+const { now } = Date;
+let aheadMs = 0;
+Date.now = () => now() + aheadMs;
+process.on("SIGUSR2", () => {
+  aheadMs = aheadMs === 0 ? 240_000 : 0;
+});
+
 const { role, urls, name, shards, hasUsualTimes } = JSON.parse(
   process.argv[2] ?? "{}",
 ) as RabbitmqReceiverOptions;
@@ -36,6 +44,7 @@ const logger = {
   warn: (fields: object, message: string) => console.error(message, fields),
   error: (fields: object, message: string) => console.error(message, fields),
 };
+const terminated = once(process, "SIGTERM");
 const broker = {
   ...{ urls, name, logger, shards: shards.length, partitions: 2 },
   ...(hasUsualTimes ? {} : { heartbeatSeconds: 1, operationTimeoutMs: 3_000 }),
@@ -46,8 +55,14 @@ if (role === "intake") {
   await intake.start();
   const app = express();
   app.post("/webhooks", webhookMiddleware(intake));
-  const server = await listen(createServer(app));
+  const http = createServer(app);
+  const server = await listen(http);
   console.log(`port ${server.port}`);
+  await terminated;
+  // Requests in progress are answered before their connections are closed.
+  http.close();
+  await intake.close();
+  http.closeAllConnections();
 } else {
   const receivers = shards.map((connectionString) => {
     const pool = new pg.Pool({ connectionString, max: 14, connectionTimeoutMillis: 2_000 });
@@ -72,6 +87,8 @@ if (role === "intake") {
   const consumer = rabbitmqConsumer({ ...broker, receivers });
   await consumer.start();
   console.log("consuming");
+  await terminated;
+  await consumer.close();
+  await Promise.all(receivers.map((receiver) => receiver.close()));
 }
-await once(process, "SIGTERM");
 process.exit(0);

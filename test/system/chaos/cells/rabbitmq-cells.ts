@@ -61,6 +61,11 @@ const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: "RabbitMQ: stop_app of the queue's leader, and start_app",
+    brokenMs: 3_000,
+    inject: async (world) => world.servers.cluster.stopApplication(await world.leader()),
+  },
+  {
     name: "RabbitMQ: the queue's leader parted from the other nodes, not from its clients",
     brokenMs: 6_000,
     inject: async (world) => world.servers.cluster.isolateNode(await world.leader()),
@@ -193,6 +198,35 @@ const processFaults: readonly Fault[] = [
       for (const proxy of proxies) proxy.freezeAll();
       return async () => {
         for (const proxy of proxies) proxy.heal();
+      };
+    },
+  },
+  {
+    name: "RabbitMQ: half-open connections of an intake and a consumer",
+    brokenMs: 6_000,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.halfOpenExisting();
+      return async () => {
+        for (const proxy of proxies) proxy.heal();
+      };
+    },
+  },
+  {
+    name: "RabbitMQ: a rolling restart of all processes, with SIGTERM",
+    brokenMs: 500,
+    async inject(world) {
+      for (const role of ["intake", "consumer"] as const)
+        for (const index of [0, 1]) await world.restartProcess(role, index);
+      return async () => {};
+    },
+  },
+  {
+    name: "RabbitMQ: the clock of an intake and a consumer is set forward by four minutes, and back",
+    brokenMs: 3_000,
+    async inject(world) {
+      const backs = (["intake", "consumer"] as const).map((role) => world.setClockForward(role, 1));
+      return async () => {
+        for (const setBack of backs) setBack();
       };
     },
   },

@@ -100,6 +100,22 @@ export class RabbitmqWorld implements ChaosWorld {
     await killed?.ended();
   }
 
+  /** Ends a process as a deployment does, and starts the next one. */
+  async restartProcess(role: Role, index: number): Promise<void> {
+    const ending = this.#processes[role][index];
+    ending?.signal("SIGTERM");
+    const ended = await ending?.ended();
+    if (ended?.code !== 0) throw new Error(`a process ended with ${ended?.code}: ${ended?.output}`);
+    await this.startProcess(role, index);
+  }
+
+  /** Sets the clock of a process forward by four minutes and returns how it is set back. */
+  setClockForward(role: Role, index: number): () => void {
+    const set = this.#processes[role][index];
+    set?.signal("SIGUSR2");
+    return () => set?.signal("SIGUSR2");
+  }
+
   /** Stops a process and returns how it continues. */
   freezeProcess(role: Role, index: number): () => void {
     const frozen = this.#processes[role][index];
