@@ -5,8 +5,8 @@
 // inbox may work, becomes the active one. The next prefetch is larger: what cannot be stored may fill the former, and nothing
 // behind it is seen. What failed waits behind what has not been tried yet.
 //
-// What fails for a reason of its own is moved at once: to the parking queue, or to its own shard. Other failures move a
-// message when they and the broker's count of its deliveries are many, while the inbox stored others. A message in the format
+// What fails for a reason of its own is parked at once, such as a delivery of another shard. Other failures park a message
+// when they and the broker's count of its deliveries are many, while the inbox stored others. A message in the format
 // of a newer release stays, for a process that reads it.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
@@ -38,7 +38,7 @@ export interface PartitionSettings extends KeptSettings, topology.Topology {
   readonly prefetch: number;
   readonly counts: Omit<parts.ConsumeCounts, "released">;
   readonly connection: ConsumerConnection;
-  readonly mover: Publisher;
+  readonly parking: Publisher;
 }
 
 export class ConsumerConnection extends BrokerConnection<ChannelModel> {
@@ -81,7 +81,6 @@ const passing: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]
 
 const notStored = "queued deliveries cannot be stored and stay in their queue; repair the inbox";
 const parked = "deliveries were parked; after the repair move them back: workspace-tasks-rabbitmq unpark";
-const forwarded = "deliveries were in a queue of another shard and were moved to their own";
 
 export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
   protected readonly incident = "a queue cannot be consumed, it is tried again";
@@ -198,15 +197,12 @@ export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
     const { message } = entry;
     try {
       const delivery = decodeDelivery(message);
-      if (!delivery) return await this.#move(message, "it is not a delivery");
+      if (!delivery) return await this.#park(message, "it is not a delivery");
       const { webhook, source, traceparent } = delivery;
       if (!isOfSource(receiver, source))
-        return await this.#move(message, `it has the source ${source}, and the receiver ${receiver.source}`);
-      const task = taskIn(message, this.#exchange, webhook);
-      const own = shardOf(task, shards);
-      const reason = `it belongs to shard ${own} of ${shards}`;
-      if (own !== shard.index)
-        return await this.#move(message, reason, topology.routeTo(this.settings, task, own));
+        return await this.#park(message, `it has the source ${source}, and the receiver ${receiver.source}`);
+      const own = shardOf(taskIn(message, this.#exchange, webhook), shards);
+      if (own !== shard.index) return await this.#park(message, `it belongs to shard ${own} of ${shards}`);
       const accepted = receiver.accept(webhook, { traceparent });
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
       await withTimeout(accepted, acceptTimeoutMs, background(clock), late);
@@ -215,7 +211,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
       return true;
     } catch (error) {
       counts.failed += 1;
-      if (isOwnFault(error) || this.#isSuspect(entry, error)) return this.#move(message, reasonOf(error));
+      if (isOwnFault(error) || this.#isSuspect(entry, error)) return this.#park(message, reasonOf(error));
       log.add(notStored, queue, error);
       return false;
     }
@@ -228,27 +224,19 @@ export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
     return entry.lonelyFailures >= lonelyFailuresMax;
   }
 
-  /** Moves a message to another shard by its route, else to the parking queue. Never rejects. */
-  async #move(message: ConsumeMessage, reason: string, route?: topology.Route): Promise<boolean> {
-    const { counts, log, mover, queue } = this.settings;
-    const because = { "parked-from": queue, "parked-because": reason.slice(0, 300) };
-    const target = route ?? topology.routeToParking(this.settings);
-    const published = mover.publish({
-      ...target,
-      body: message.content,
-      options: movedMessage(message, because),
-    });
-    return published.then(
-      () => {
-        if (!route) counts.parked += 1;
-        log.add(route ? forwarded : parked, queue, reason);
-        return true;
-      },
-      () => {
-        counts.failed += 1;
-        return false;
-      },
-    );
+  /** Moves a message to the parking queue. Never rejects. */
+  async #park(message: ConsumeMessage, reason: string): Promise<boolean> {
+    const { counts, log, parking, queue } = this.settings;
+    const options = movedMessage(message, { "parked-from": queue, "parked-because": reason.slice(0, 300) });
+    try {
+      await parking.publish({ ...topology.routeToParking(this.settings), body: message.content, options });
+    } catch {
+      counts.failed += 1;
+      return false;
+    }
+    counts.parked += 1;
+    log.add(parked, queue, reason);
+    return true;
   }
 
   async #waitAfterFailure(consuming: Consuming): Promise<void> {

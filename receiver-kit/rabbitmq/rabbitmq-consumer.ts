@@ -1,7 +1,7 @@
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
-import { isReceiverError, ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
+import { ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import { type AmqpConnect, connectAmqplib, isRejection } from "./amqp-client.ts";
 import { IncidentLog } from "./incident-log.ts";
@@ -38,15 +38,15 @@ const consumerOptions = s.strictOptions<RabbitmqConsumerOptions>()({
   telemetry: s.optional(s.objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")),
 });
 
-const notMoved = "a delivery can be neither stored nor moved and stays in its queue";
+const notParked = "a delivery can be neither stored nor parked and stays in its queue";
 
 export interface RabbitmqConsumer extends AsyncDisposable {
   /**
    * Connects, declares exchanges and queues, and consumes. When no node or inbox can be reached it resolves all the same, and
    * is tried again.
    *
-   * @throws {ReceiverError} `BROKER_SETUP_INVALID` when the broker rejects what it is asked for, which is tried again all the
-   *   same; `CONFIGURATION_INVALID` when an inbox is that of another shard
+   * @throws {ReceiverError} `BROKER_SETUP_INVALID` when the broker rejects what it is asked for, `CONFIGURATION_INVALID` when
+   *   an inbox is that of another shard; both are tried again all the same
    */
   start(): Promise<void>;
   /** The depth of the queues is in RabbitMQ's own metrics. */
@@ -105,8 +105,8 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   const own = { ...settings, connect, log: new IncidentLog(settings) };
   const connection = new ConsumerConnection(own);
   // A connection that publishes is not read while the broker is short of memory: acknowledgements would not arrive.
-  const mover = new Publisher({
-    ...{ ...own, failing: notMoved, place: "move" },
+  const parking = new Publisher({
+    ...{ ...own, failing: notParked, place: "park" },
     declareFor: (channel) => topology.declareParkingQueue(channel, settings),
   });
   const partitions = receivers.flatMap((receiver, index) => {
@@ -114,25 +114,12 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     const shard = { index, receiver, storedAtMs: Number.NEGATIVE_INFINITY };
     return topology
       .partitionQueues(settings, index)
-      .map((queue) => new PartitionConsumer({ ...own, queue, shard, counts, connection, mover }));
+      .map((queue) => new PartitionConsumer({ ...own, queue, shard, counts, connection, parking }));
   });
   let closing: Promise<void> | undefined;
   let stopObserving = () => {};
 
-  /** One after the other, so that one inbox for two shards is seen. What cannot be asked now is asked before each consumer. */
-  const keepShards = async () => {
-    for (const [shard, receiver] of receivers.entries()) {
-      await receiver?.keepShard?.({ shard, shards }).catch((error: unknown) => {
-        if (isReceiverError(error, "CONFIGURATION_INVALID")) throw error;
-      });
-    }
-  };
-
   const start = async () => {
-    const kept = keepShards();
-    await settledWithin(kept, operationTimeoutMs, clock);
-    // It throws, or has not responded yet.
-    await Promise.race([kept, undefined]);
     // They wait for the connection, also for one that begins with an error.
     const started = Promise.allSettled(partitions.map((partition) => partition.start()));
     await connection.start();
@@ -145,7 +132,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   const close = async (graceMs: number) => {
     await Promise.all(partitions.map((partition) => partition.finish(graceMs)));
     await Promise.all(partitions.map((partition) => partition.stop()));
-    await Promise.all([connection.stop(), mover.stop()]);
+    await Promise.all([connection.stop(), parking.stop()]);
   };
 
   const consumer: RabbitmqConsumer = {

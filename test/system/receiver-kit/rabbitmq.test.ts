@@ -234,13 +234,15 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const parked = await channel.get(parking, { noAck: true });
     if (!parked) throw new Error("nothing is parked");
     expect(parked.properties.headers?.["parked-because"]).toBe("not now: disk quota (22021)");
-    const other = 1 - rabbitmq.shardOf(String(parked.properties.messageId), 2);
+    const own = rabbitmq.shardOf(String(parked.properties.messageId), 2);
     isRepaired = true;
-    channel.sendToQueue(`${topology.name}.v1.s${other}of2.p0`, parked.content, parked.properties);
-    await channel.waitForConfirms();
+    channel.sendToQueue(`${topology.name}.v1.s${1 - own}of2.p0`, parked.content, parked.properties);
+    await poll(expect, () => consumer.stats().messages.parked).toBe(21);
     const argv = ["unpark", "--url", url, "--name", topology.name, "--shards", "2"];
-    expect(await unpark([...argv, "--because", "another reason"])).toBe("19 left\n");
+    expect(await unpark([...argv, "--because", "another reason"])).toBe("20 left\n");
     expect(await unpark([...argv, "--dry-run"])).toMatch(/would be moved; 0 left/);
+    const foreign = ["--because", `it belongs to shard ${own} of 2`];
+    expect(await unpark([...argv, ...foreign])).toBe(`1 to ${topology.name}.v1.s${own}of2\n19 left\n`);
     const from = ["--from", `${topology.name}.v1.s0of2.p0`];
     expect(await unpark([...argv, ...from])).toMatch(/^\d+ to \S+s0of2\n\d+ left\n$/);
     expect(await unpark(argv)).toMatch(/^\d+ to \S+s1of2\n0 left\n$/);
@@ -270,7 +272,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const three = { ...topology, shards: 3 };
     const third = receiverOf(kit.memoryInbox());
     await expect(startConsumer(three, [first, second, third])).rejects.toMatchObject(invalid(/0 of 3/));
-    await expect(startConsumer(createTopology({ shards: 2 }), [third, third])).rejects.toMatchObject(
+    const only = receiverOf(kit.memoryInbox());
+    await expect(startConsumer(createTopology({ shards: 2 }), [only, only])).rejects.toMatchObject(
       invalid(/holds shard 0 of 2 and not 1 of 2/),
     );
   });
