@@ -193,7 +193,7 @@ export type Mutation = {
    * Exchanges a long-lived API key for short-lived access tokens. Public, and not counted against the
    * rate limit.
    */
-  readonly exchangeSurfaceRefreshTokenForAccessTokens: AccessTokens;
+  readonly exchangeSurfaceRefreshTokenForAccessTokens: Maybe<AccessTokens>;
   /** Starts the import of a job: clients, documents and `TAX_PREP` tasks follow. */
   readonly initiateTaxPrepsImport: ConnectionJob;
   /** Exchanges a partner key for a gateway token. No Bearer token; not for workspace keys. */
@@ -891,7 +891,7 @@ export type MutationResolvers<ContextType = any, ParentType extends ResolversPar
   createWebhookEndpoint?: Resolver<ResolversTypes['WebhookEndpointSecret'], ParentType, ContextType, RequireFields<MutationCreateWebhookEndpointArgs, 'input'>>;
   createWorkspace?: Resolver<ResolversTypes['Workspace'], ParentType, ContextType, RequireFields<MutationCreateWorkspaceArgs, 'input'>>;
   deleteWebhookEndpoint?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<MutationDeleteWebhookEndpointArgs, 'endpointId'>>;
-  exchangeSurfaceRefreshTokenForAccessTokens?: Resolver<ResolversTypes['AccessTokens'], ParentType, ContextType, RequireFields<MutationExchangeSurfaceRefreshTokenForAccessTokensArgs, 'refreshToken'>>;
+  exchangeSurfaceRefreshTokenForAccessTokens?: Resolver<Maybe<ResolversTypes['AccessTokens']>, ParentType, ContextType, RequireFields<MutationExchangeSurfaceRefreshTokenForAccessTokensArgs, 'refreshToken'>>;
   initiateTaxPrepsImport?: Resolver<ResolversTypes['ConnectionJob'], ParentType, ContextType, RequireFields<MutationInitiateTaxPrepsImportArgs, 'connectionJobId'>>;
   loginViaPersonalApiToken?: Resolver<ResolversTypes['PartnerAccessToken'], ParentType, ContextType, RequireFields<MutationLoginViaPersonalApiTokenArgs, 'token'>>;
   rotateWebhookEndpointSecret?: Resolver<ResolversTypes['WebhookEndpointSecret'], ParentType, ContextType, RequireFields<MutationRotateWebhookEndpointSecretArgs, 'input'>>;

@@ -163,7 +163,7 @@ export type ExchangeApiKeyMutationVariables = Exact<{
 }>;
 
 
-export type ExchangeApiKeyMutation = { readonly exchangeSurfaceRefreshTokenForAccessTokens: { readonly workspaceToken: string } };
+export type ExchangeApiKeyMutation = { readonly exchangeSurfaceRefreshTokenForAccessTokens: { readonly workspaceToken: string } | null };
 
 export type LoginPartnerMutationVariables = Exact<{
   token: string;

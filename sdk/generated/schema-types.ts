@@ -179,7 +179,7 @@ export type Mutation = {
    * Exchanges a long-lived API key for short-lived access tokens. Public, and not counted against the
    * rate limit.
    */
-  readonly exchangeSurfaceRefreshTokenForAccessTokens: AccessTokens;
+  readonly exchangeSurfaceRefreshTokenForAccessTokens: Maybe<AccessTokens>;
   /** Starts the import of a job: clients, documents and `TAX_PREP` tasks follow. */
   readonly initiateTaxPrepsImport: ConnectionJob;
   /** Exchanges a partner key for a gateway token. No Bearer token; not for workspace keys. */

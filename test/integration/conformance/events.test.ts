@@ -81,7 +81,11 @@ describe("C2 the event catalog", () => {
     const seen = await eventsOf(all, 7);
     expect(new Set(seen.map(({ event }) => event))).toEqual(new Set(names));
     const catalog = await readCatalog();
-    const ajv = new Ajv({ strict: false });
+    const dateTime = (text: string) => !Number.isNaN(Date.parse(text));
+    const ajv = new Ajv({
+      strict: false,
+      formats: { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, "date-time": dateTime },
+    });
     const schemaOf = (event: string) => catalog.find(({ name }) => name === event)?.payloadSchema ?? {};
     for (const event of seen)
       expect(ajv.validate(schemaOf(event.event), event), `${event.event}: ${ajv.errorsText()}`).toBe(true);
@@ -204,8 +208,10 @@ it("E4 the event of a finished stage has the task's envelope and the fields of t
     { subTaskType: "tax-extraction", ...running },
     { subTaskType: "tax-extraction", ...completed },
     { subTaskType: "reconciliation", ...failed, errorMessage: "totals differ" },
-  ])
+  ]) {
+    await service.advance("2s");
     await service.control.setStageStatus(taskId, input);
+  }
   const events = await eventsOf(all, 2);
   for (const event of events) expect(Object.keys(event).sort()).toEqual(stageFields);
   expect(events).toMatchObject([
@@ -213,6 +219,8 @@ it("E4 the event of a finished stage has the task's envelope and the fields of t
     { event: "subtask.failed", ...failed, subTaskType: "reconciliation", errorMessage: "totals differ" },
   ]);
   expect(events[0].subTaskId).not.toBe(events[1].subTaskId);
+  const [first, second] = events.map(({ occurredAt }) => Date.parse(occurredAt));
+  expect(second! - first!, "each has the time at which its stage finished").toBe(2_000);
   await service.advance("1h");
   expect(all.receiver.deliveries, "the start of a stage emits no event").toHaveLength(2);
 });

@@ -20,8 +20,11 @@ it("K4 a wrong, a revoked and an expired key are rejected with the same message"
   await service.control.revokeApiKey(revoked.id);
   const expired = await service.key({ expiresInDays: 30 });
   await service.advance("30d");
-  for (const key of ["wtk_wrong", revoked.apiKey, expired.apiKey])
-    expect(await messageOf(key)).toBe("Invalid refresh token");
+  for (const refreshToken of ["wtk_wrong", revoked.apiKey, expired.apiKey]) {
+    const { message, data } = await exchange({ refreshToken });
+    expect(message).toBe("Invalid refresh token");
+    expect(data).toEqual({ exchangeSurfaceRefreshTokenForAccessTokens: null });
+  }
 });
 
 it.each([

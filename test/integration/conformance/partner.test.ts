@@ -156,7 +156,12 @@ describe("P3 collectProviderConnection", () => {
   });
 
   it("P3 a failed call of the platform returns an error state and no GraphQL error", async () => {
-    expect(await statusOf(await pendingConnection({ apiKey: "invalid-key" }))).toBe("failed");
+    const connectionId = await pendingConnection({ apiKey: "invalid-key" });
+    const failed = await done(collect({ connectionId, inputs: { firm: "a" } }));
+    expect(failed, "only inputs that were verified are stored").toMatchObject({
+      status: "failed",
+      settings: null,
+    });
   });
 
   it.each([[[1]], ["text"], [7]])("P3 the inputs %j are rejected", async (inputs) => {
