@@ -21,12 +21,15 @@ const types: Readonly<Record<string, string>> = {
   txt: "text/plain; charset=utf-8",
 };
 
+const noPage =
+  "the files of the inspector are not there: leave @workspace-tasks/mock-server out of the bundle, or, in a clone, run npm run build\n";
+
 /** The inspector page as a function of a path below `/_mock/`. */
 export function createInspector(
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
 ): (path: string) => Response {
   return (path) => {
-    if (files.size === 0) return textResponse("the inspector page is not built; run: npm run build\n", 503);
+    if (files.size === 0) return textResponse(noPage, 503);
     const name = path.slice(inspectorPath.length) || "index.html";
     const file = files.get(name);
     if (!file) return textResponse(`there is no ${inspectorPath}${name.slice(0, 100)}\n`, 404);

@@ -139,13 +139,27 @@ async function collect(
   return Buffer.concat(parts);
 }
 
-/** The build of the page, by path; resolved from the package, so that sources and build find it in the same place. */
+/** The build of the page, by path. */
 function readFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-  const manifest = createRequire(import.meta.url).resolve("@workspace-tasks/receiver-kit/package.json");
-  const folder = join(dirname(manifest), "dist/page");
-  if (!existsSync(join(folder, "assets"))) return new Map();
+  const folder = builtPage();
+  if (folder === undefined || !existsSync(join(folder, "assets")))
+    throw new ReceiverError(
+      "CONFIGURATION_INVALID",
+      "inboxPage: expected the files of the page; leave @workspace-tasks/receiver-kit out of the bundle, or, in a clone, run npm run build",
+    );
   const assets = readdirSync(join(folder, "assets")).map((name) => `assets/${name}`);
   return new Map(
     ["index.html", ...assets].map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]),
   );
+}
+
+/** Resolved from the package, so that sources and build find the page in the same place. */
+function builtPage(): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve("@workspace-tasks/receiver-kit/package.json");
+    return join(dirname(manifest), "dist/page");
+  } catch {
+    // A bundle may have neither an address of its own nor a package beside it.
+    return undefined;
+  }
 }

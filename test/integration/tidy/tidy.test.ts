@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { packages, pages } from "../../../scripts/packages.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
+import type { KnownSurvivors } from "../../mutation/survivors.ts";
 import { longestFiles } from "../../support/longest-files.ts";
 import { houseRules, packagesByFolder, violations } from "./house-rules.ts";
 import type { SourceFile } from "./import-graph.ts";
@@ -21,6 +22,20 @@ describe("the house rules", () => {
   it("every test file that is to start first exists", () => {
     const paths = new Set(sources.map(({ path }) => path));
     expect(longestFiles.filter((file) => !paths.has(file))).toEqual([]);
+  });
+
+  it("every mutant that is known to survive is of a line of today's sources", () => {
+    const known = JSON.parse(readFileSync("test/mutation/survivors.json", "utf8")) as KnownSurvivors;
+    const lines = new Map(
+      sources.map(({ path, text }) => [path, text.split("\n").map((line) => line.trim())]),
+    );
+    const gone = Object.entries(known).flatMap(([path, reasons]) =>
+      Object.values(reasons)
+        .flat()
+        .filter(({ line }) => !lines.get(path)?.includes(line))
+        .map(({ line }) => `${path}: ${line}`),
+    );
+    expect(gone).toEqual([]);
   });
 
   // One broken example per rule.

@@ -52,7 +52,7 @@ describe("the inspector page", () => {
     },
   );
 
-  it("responds with 503 and the build command when it was not built", async () => {
+  it("responds with 503 and what to do when its files are not there", async () => {
     const response = createInspector(readPageFiles(tmpdir()))("/_mock/");
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("npm run build");
