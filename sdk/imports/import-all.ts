@@ -1,4 +1,3 @@
-import { isWorkspaceTasksError } from "../errors.ts";
 import {
   type CheckedClient,
   type CheckedOptions,
@@ -29,7 +28,7 @@ async function importAll(run: ImportRun): Promise<void> {
         const chunk = parts.shift() ?? (await input.next()).value;
         if (!chunk) return;
         parts.unshift(...(await importChunk(run, chunk)));
-        run.change();
+        void run.report();
       }
     });
   } finally {
@@ -77,7 +76,7 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
   try {
     for (let step = await next(); step.done !== true; step = await next()) {
       const client = checkClient(step.value, read++);
-      run.change();
+      void run.report();
       const { externalId } = client;
       if (state.client(externalId).isSeen) state.repeated.push(externalId);
       else {
@@ -96,15 +95,7 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
 
 /** Whether a client that was imported before gets a second work. */
 async function needsAnother(run: ImportRun, client: CheckedClient): Promise<boolean> {
-  const { onChanged } = run.options;
-  try {
-    if (!(await settleKnown(run, client, { status: "unchanged", onChanged }))) return false;
-  } catch (error) {
-    // A document that cannot be read is no matter of the others.
-    if (run.scope.failure || !isWorkspaceTasksError(error, "UPLOAD_BODY_INVALID")) throw error;
-    run.state.settle(client.externalId, "failed", error);
-    return false;
-  }
+  if (!(await settleKnown(run, client, "unchanged"))) return false;
   await run.record(["next", "derived", [client.externalId]]);
   return true;
 }

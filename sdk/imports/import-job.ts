@@ -9,7 +9,7 @@
 // decided without evidence: before a job of derived ids, or of an earlier process, is started, the service is asked for tasks
 // of its clients.
 
-import { WorkspaceTasksError } from "../errors.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { ConnectionJob, JobWork } from "../operations/jobs.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
@@ -156,7 +156,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     await record(["start", job.number]);
     for (const client of clients) {
       // What an earlier process has attached may have changed since.
-      if (chunk.job) await settleKnown(run, client, { status: "imported", onChanged: "report" });
+      if (chunk.job) await settleKnown(run, client, "imported");
       else state.settle(client.externalId, "imported");
     }
     return [];
@@ -243,7 +243,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   ): Promise<void> {
     await record(["found", externalId, task.jobId, task.workId, task.mode]);
     const client = chunk.clients.get(externalId);
-    if (client) await settleKnown(run, client, { status: "imported", onChanged: "report" });
+    if (client) await settleKnown(run, client, "imported");
   }
 
   /** These clients, as far as the input has them, and nothing has settled them. */
@@ -271,25 +271,24 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   return chunk.job ? resume(chunk.job) : begin();
 }
 
-interface KnownOptions {
-  /** With the documents that it was imported with. */
-  readonly status: "imported" | "unchanged";
-  readonly onChanged: "report" | "import";
-}
-
-/** Settles a client that was imported. @returns whether it gets a second work instead */
+/** Settles a client that was imported, by this call or one before. @returns whether it gets a second work instead */
 export async function settleKnown(
   run: ImportRun,
   client: CheckedClient,
-  { status, onChanged }: KnownOptions,
+  status: "imported" | "unchanged",
 ): Promise<boolean> {
   const { externalId } = client;
-  const changed = await changedDocuments(run, client);
-  if (changed === undefined) {
+  const changed = await changedDocuments(run, client).catch((error: unknown) => {
+    if (run.scope.failure || !isWorkspaceTasksError(error, "UPLOAD_BODY_INVALID")) throw error;
+    return error;
+  });
+  // A document that cannot be read is no matter of the others.
+  if (isWorkspaceTasksError(changed)) run.state.settle(externalId, "undecided", changed);
+  else if (changed === undefined) {
     const message = `it was imported, and whether with its documents is not known; look at its task, and ${addThem}`;
     run.state.settle(externalId, "undecided", undecided(run, externalId, message));
   } else if (changed.length === 0) run.state.settle(externalId, status);
-  else if (onChanged === "import") return true;
+  else if (status === "unchanged" && run.options.onChanged === "import") return true;
   else {
     const names = changed.map((name) => `"${name}"`).join(", ");
     const what = `documents that are new or have changed since it was imported were not sent: ${names}`;

@@ -1,4 +1,3 @@
-import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
@@ -22,15 +21,10 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   scope.onEnd(() => controller.abort());
   const jobsAtOnce = Math.min(2, options.concurrency);
   const signal: AbortSignal = controller.signal;
-  let [uploadedBytes, isOver] = [0, false];
-  let changed = deferred();
+  let uploadedBytes = 0;
+  let reporting: Promise<void> | undefined;
   /** What ended the import, unless its signal or the client did. */
   let cause: unknown;
-
-  function change(): void {
-    changed.resolve();
-    changed = deferred();
-  }
 
   /** Ends the import, and every call of it in flight. */
   function end(error: unknown): void {
@@ -39,19 +33,19 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     scope.end(failure("ABORTED", "another call ended the import"));
   }
 
-  /** Reports the latest progress, now and after changes: those between are left out, so that a slow reader holds nothing up. */
+  /** Reports the progress, unless a reader has not ended with that before: a slow one holds nothing up. */
   async function report(): Promise<void> {
-    if (!options.onProgress) return;
-    for (;;) {
-      const [next, isLast] = [changed.promise, isOver];
-      try {
-        await options.onProgress({ counts: countsOf(state), uploadedBytes });
-      } catch (error) {
-        throw toError(onProgressFailed(error), context);
-      }
-      if (isLast) return;
-      await next;
-    }
+    const { onProgress } = options;
+    if (!onProgress || scope.failure) return;
+    reporting ??= (async () => onProgress({ counts: countsOf(state), uploadedBytes }))()
+      .then(
+        () => {},
+        (error) => end(toError(onProgressFailed(error), context)),
+      )
+      .finally(() => {
+        reporting = undefined;
+      });
+    await reporting;
   }
 
   /** Sends a call of the import until its outcome is certain. */
@@ -78,7 +72,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     jobsAtOnce,
     open,
     record,
-    change,
+    report,
     together,
     call,
     lookUp: createLookUp(parts, scope, call),
@@ -93,7 +87,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
 
     uploaded(bytes: number): void {
       uploadedBytes += bytes;
-      change();
+      void report();
     },
 
     /** Runs a task for each item, as many at once as a job may have calls. */
@@ -106,21 +100,17 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
 
     /** Imports to the end, and never leaves the journal open. */
     async run(importAll: () => Promise<void>): Promise<ImportResult> {
-      const reported = report().catch(end);
       try {
         if (scope.failure) throw new FailureError(scope.failure);
+        void report();
         await importAll();
-        isOver = true;
-        change();
-        await scope.race(reported);
+        await scope.race(Promise.resolve(reporting).then(report));
       } catch (error) {
         end(error);
       }
       await close().catch(end);
       const ended = scope.failure;
       scope.dispose();
-      isOver = true;
-      change();
       if (!ended) return createResult(state, parts.redactor);
       throw cause ?? toError({ ...ended, outcome: "unknown" }, context);
     },

@@ -47,10 +47,6 @@ const waitInput = s.strictOptions<WaitForTasksOptions>()({
   onTask: s.optional(s.functionOf<(task: ClientTask) => unknown>()),
 });
 const resultArgument = s.objectWith<ImportResult>("the result of an import", "clients");
-const clientsOfResult = s.refine<ReturnType<ImportResult["clients"]>>(
-  "the result of an import, whose clients() can be iterated",
-  (clients) => typeof Object(clients)[Symbol.iterator] === "function",
-);
 
 export async function waitForTasks(
   result: ImportResult,
@@ -61,8 +57,7 @@ export async function waitForTasks(
   const waiting = new Map<string, ClientTask>();
   const message = `${method}: the task has not ended within the deadline`;
   const error = new WorkspaceTasksError("DEADLINE_EXCEEDED", message, { outcome: "unknown" });
-  const clients = checkInput(method, resultArgument, result).clients();
-  for (const { status, workId, externalId } of checkInput(method, clientsOfResult, clients))
+  for (const { status, workId, externalId } of checkInput(method, resultArgument, result).clients())
     if (waitedFor.has(status) && workId !== undefined)
       waiting.set(workId, { externalId, task: undefined, error });
   const ended: ClientTask[] = [];

@@ -207,7 +207,7 @@ describe("waitForTasks", () => {
   it("takes the result of an import alone", async () => {
     await using fixture = await createImportFixture();
     const { waitForTasks } = fixture.createClient().partner.imports;
-    for (const wrong of [undefined, {}, { clients: () => 5 }, { clients: () => undefined }])
+    for (const wrong of [undefined, {}])
       expect(await codeOf(waitForTasks(wrong as never))).toBe("ARGUMENT_INVALID");
     expect(await waitForTasks({ clients: () => [].values() } as never)).toEqual([]);
   });
