@@ -14,6 +14,9 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
+// A crash can leave zeros where nothing was written yet.
+const tornStart = /^(\0*|1|1 |1 \[.*)$/s;
+
 /**
  * A journal in a file, which is created when it does not exist. Every entry is synced before the import depends on it.
  *
@@ -75,7 +78,7 @@ export function fileJournal(path: string): ImportJournal {
         yield Buffer.from(line.slice(prefix.length), "latin1").toString();
       }
     }
-    if (lines === 0 && !"1 [".startsWith(rest.slice(0, 3)))
+    if (lines === 0 && !tornStart.test(rest))
       throw damaged("line 1: expected the first entry of a journal, got another text");
     if (rest !== "") await opened.truncate(size - rest.length);
     // Lines that were written and not synced count from now on.

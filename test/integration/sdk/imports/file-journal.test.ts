@@ -48,6 +48,16 @@ describe("a journal in a file", () => {
     }
   });
 
+  fileIt("cuts off zeros that a crash has left, after its entries or alone", async (path) => {
+    await write(path);
+    for (const text of [await readFile(path, "utf8"), ""]) {
+      await writeFile(path, `${text}${"\0".repeat(5_000)}`);
+      const kept = text === "" ? [] : groups.flat();
+      expect(await entriesOf(path, ['["next"]'])).toEqual(kept);
+      expect(await entriesOf(path)).toEqual([...kept, '["next"]']);
+    }
+  });
+
   fileIt("is damaged by a line that is missing or changed in the middle, and says which", async (path) => {
     await write(path);
     const text = await readFile(path, "utf8");
@@ -58,7 +68,7 @@ describe("a journal in a file", () => {
     });
   });
 
-  it.each(["some text that is no journal\n", "short", "1 short", "\0"])(
+  it.each(["some text that is no journal\n", "short", "1 short", "\0\0mp4"])(
     "leaves a file with %j as it is",
     (text) =>
       inFile(async (path) => {
