@@ -43,8 +43,24 @@ export interface ResponseHead {
   readonly extensions?: unknown;
 }
 
-/** The fields of every request. Next answers requests from a store by default, POST included. */
-export const requestDefaults = { redirect: "manual", cache: "no-store" } as const;
+/** The fields of every request. */
+export const requestDefaults = (): Pick<FetchInit, "redirect" | "cache"> => {
+  defaults ??= { redirect: "manual", ...(takesCache() && { cache: "no-store" }) };
+  return defaults;
+};
+
+let defaults: Pick<FetchInit, "redirect" | "cache"> | undefined;
+
+// Next answers requests from a store by default, POST included. workerd with a compatibility date before 2024-11-11 stores
+// none, and throws for the field.
+function takesCache(): boolean {
+  const init: object = { cache: "no-store" };
+  try {
+    return typeof Request !== "function" || new Request("http://localhost", init) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 /** Status and headers of what the option `fetch` returned; undefined when it is no response. */
 export function headOf(response: unknown): ResponseHead | undefined {

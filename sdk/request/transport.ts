@@ -135,7 +135,7 @@ class Attempt {
       method: "POST",
       headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
       body,
-      ...requestDefaults,
+      ...requestDefaults(),
       signal: this.#controller.signal,
     });
     this.#head = headOf(response);

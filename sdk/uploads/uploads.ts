@@ -364,7 +364,7 @@ class Transfer {
           method,
           headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
           ...(body && { body: unshared(body) }),
-          ...requestDefaults,
+          ...requestDefaults(),
           signal: controller.signal,
         });
       } catch (error) {

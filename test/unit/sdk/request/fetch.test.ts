@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Fetch, FetchInit } from "../../../../sdk/request/fetch.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
@@ -7,6 +7,11 @@ import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.
 import { createFakeService } from "../../../support/fake-service.ts";
 import { createFakeTusService } from "../../../support/fake-tus-service.ts";
 import { probe } from "../../../support/probe-operations.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
 
 /** What each request says about redirects and stores. */
 function recording(fetch: Fetch) {
@@ -40,5 +45,17 @@ describe("a request", () => {
     await advanceUntilSettled(engine.clock, upload);
     expect(seen.map(({ method }) => method)).toEqual(["POST", "PATCH", "HEAD", "PATCH"]);
     for (const each of seen) expect(each).toMatchObject({ redirect: "manual", cache: "no-store" });
+  });
+
+  it("says nothing of stores in a runtime that throws for it, as workerd before 2024-11-11", async () => {
+    class OldRequest {
+      constructor(_: string, init: object) {
+        if ("cache" in init)
+          throw new Error("The 'cache' field on 'RequestInitializerDict' is not implemented.");
+      }
+    }
+    vi.stubGlobal("Request", OldRequest);
+    const { requestDefaults } = await import("../../../../sdk/request/fetch.ts");
+    expect(requestDefaults()).toEqual({ redirect: "manual" });
   });
 });
