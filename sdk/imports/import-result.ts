@@ -12,7 +12,7 @@ export interface ImportedClient {
    * - `changed`: it was imported before, and has new or changed documents, which were not sent; `error` names them.
    * - `exists`: another program has imported it. Nothing was sent.
    * - `failed`: nothing of it has an effect; `error` says why. The next call tries it again.
-   * - `undecided`: whether it was imported, or with which documents, is not known; `error` says what to do.
+   * - `undecided`: whether it was imported, or with these documents, is not known; `error` says why, or what to do.
    */
   readonly status: ClientStatus;
   /** Of the job that has its work. */

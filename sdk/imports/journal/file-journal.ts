@@ -24,7 +24,8 @@ const tornStart = /^(\0*|1|1 |1 \[.*)$/s;
  * it is beside the target. A process that was killed here is replaced at once, one in another container or on another
  * computer after its lock did not change for a minute. A process that was halted for so long ends with `JOURNAL_IN_USE`
  * when it continues, within a write with `JOURNAL_FAILED`; only one that was halted between its look at the lock and the
- * write itself may write over a line of its successor, whose next process then reports `JOURNAL_DAMAGED`. A file of another user is not used. Needs `node:fs`.
+ * write itself may add a line to those of its successor, whose next process then reports `JOURNAL_DAMAGED`. A file that has
+ * lost its end is used as one that is older. A file of another user is not used. Needs `node:fs`.
  *
  * Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import, `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`,
  * `JOURNAL_FAILED`.
