@@ -16,7 +16,7 @@ export const assumptions: Readonly<Record<string, Assumption>> = {
   ],
   "A-5": [
     "The rate window",
-    "A sliding log of the last 60 s without rejected calls; fixed by a setting. The SDK supports both.",
+    "A sliding log of the last 60 s without rejected calls and those with a `userToken`; fixed by a setting. The SDK supports both.",
     "the limit of a key: send it 121 queries in a minute, with a key that nothing else uses",
   ],
   "A-6": [
@@ -126,7 +126,7 @@ export const assumptions: Readonly<Record<string, Assumption>> = {
   "A-33": ["Ids", "UUIDs of version 7."],
   "A-34": [
     "Beyond the interface",
-    "What `schema.graphql` marks, nothing else. An unknown client: `NOT_FOUND`.",
+    "What `schema.graphql` marks, and that no result of a partner's operation is `null`. An unknown client: `NOT_FOUND`.",
   ],
   "A-35": [
     "HTTP",

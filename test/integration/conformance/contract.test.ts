@@ -13,7 +13,8 @@ import {
 import { expect, it } from "vitest";
 
 // What the interface's tables show (§2, §4), written by hand: schema.graphql, from which service, SDK and `compare` are
-// made, could otherwise change in all of them at once. That `me` is on the gateway too is an assumption (A-21).
+// made, could otherwise change in all of them at once. Assumed are `me` on the gateway (A-21), and that no result of a
+// partner's operation is null (A-34).
 const shown = `
   AccessTokens.userToken: String!
   AccessTokens.workspaceToken: String!

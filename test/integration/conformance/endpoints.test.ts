@@ -64,7 +64,7 @@ describe("W2 what is omitted", () => {
     ["omitted", {}, ""],
     ["null", { description: null }, ""],
     ["empty", { description: "" }, ""],
-    ["given", { description: "Büro № 1" }, "Büro № 1"],
+    ["given", { description: " Büro № 1\n" }, " Büro № 1\n"],
   ])("W2 a description that is %s reads back as it should", async (_name, input, expected) => {
     expect((await created({ url, ...input })).endpoint.description).toBe(expected);
   });

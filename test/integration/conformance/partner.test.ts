@@ -80,7 +80,7 @@ describe("P1 createWorkspace", () => {
   const isSlug = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
   it("P1 createWorkspace returns an active partner workspace", async () => {
-    const displayName = "Müller & Söhne Tax";
+    const displayName = " Müller & Söhne Tax";
     const metadata = { customer: "c-1", partner: { reference: 7 } };
     expect(await done(createWorkspace({ input: { displayName, firmSize: "md", metadata } }))).toEqual({
       ...{ id: expect.any(String), slug: expect.stringMatching(isSlug), displayName },
@@ -208,10 +208,11 @@ describe("P3 collectProviderConnection", () => {
 describe("P4 createConnectionJob", () => {
   it("P4 a job on an active connection is pending", async () => {
     const connectionId = await activeConnection();
-    const job = await done(createJob({ connectionId, jobName: "Season 2025" }));
+    const jobName = " Season 2025 ";
+    const job = await done(createJob({ connectionId, jobName }));
     const expected = {
       connectionId,
-      name: "Season 2025",
+      name: jobName,
       status: "pending",
       workspaceId: expect.any(String),
     };

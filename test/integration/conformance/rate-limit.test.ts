@@ -124,6 +124,11 @@ describe("L3 what is not counted", () => {
     expectLimited(await service.graphql("{ webhookEventCatalog { name } }", {}, { token }));
   });
 
+  it("L3 calls with a userToken are not counted", async () => {
+    const { userToken } = await service.tokens((await service.key()).apiKey);
+    await useUp(userToken, limit + 1);
+  });
+
   it("L3 uploads are not counted", async () => {
     const token = await usedUpToken();
     const headers = { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0", "upload-length": "3" };
