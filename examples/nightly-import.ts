@@ -65,7 +65,7 @@ async function connectionOf(client: WorkspaceTasksClient): Promise<string> {
 
 /** A line at most every ten seconds. */
 function createReporter() {
-  let printedAt = 0;
+  let printedAt = Date.now();
   return ({ counts: { open, ...settled } }: ImportProgress) => {
     if (Date.now() - printedAt < 10_000) return;
     printedAt = Date.now();
