@@ -331,7 +331,8 @@ class Checkout implements GuardedClient {
     if (isReceiverError(error) || isOfStatement(error)) return error;
     if (!this.#isReleased) this.#pool.onLost(undefined);
     broken.add(this.client);
-    return unavailable(`the connection was lost: ${(error as Error)?.message ?? error}`, error);
+    const what = codeOf(error) === "25006" ? "the connection only reads" : "the connection was lost";
+    return unavailable(`${what}: ${(error as Error)?.message ?? error}`, error);
   }
 
   release(wanted = false): void {

@@ -65,6 +65,17 @@ describeWithPostgres("with PostgreSQL", () => {
     });
   });
 
+  it("an inbox says what to do when its role only reads", async () => {
+    const pool = database.pool({ options: "-c default_transaction_read_only=on" });
+    await expect(postgresInbox(pool, { schema: "only_read" }).open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(
+        /cannot be opened: the connection only reads: .*default_transaction_read_only .*primary/,
+      ),
+    });
+    await pool.end();
+  });
+
   it("an inbox with `migrate: false` says that the schema is missing, and opens once it has been created", async () => {
     const pool = database.pool();
     const schema = "not_migrated";
