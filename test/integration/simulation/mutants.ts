@@ -154,17 +154,18 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "const credential = credentials.current() ?? (await credentials.get(scope));",
+        find: "const credential = credentials.current() ?? (await this.#exchanged(credentials));",
         replace: "const credential = credentials.current() ?? (await credentials.unexchanged());",
       },
       {
-        find: "const current = credentials.current();",
-        replace: "const current = credentials.current() ?? (await credentials.get(scope));",
+        find: "if (free) return { credential, permit: free };",
+        replace:
+          "if (free) return { credential: credentials.current() ?? (await this.#exchanged(credentials)), permit: free };",
       },
       {
-        find: "  /** Refreshes the token while a call waits for the rate limit,",
+        find: "  /** A usable token, waited for as long as the scope.",
         replace:
-          '  async unexchanged(): Promise<any> {\n    return { token: "", isAccepted: false, keyHash: sha256(await readKey(this.#options)) };\n  }\n\n  /** Refreshes the token while a call waits for the rate limit,',
+          '  async unexchanged(): Promise<any> {\n    return { token: "", isAccepted: false, keyHash: sha256(await readKey(this.#options)) };\n  }\n\n  /** A usable token, waited for as long as the scope.',
       },
     ],
   },
@@ -175,7 +176,7 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: 'if (!state.idempotent && outcome === "unknown") return fail;',
+        find: 'if (!state.idempotent && outcome === "unknown") return undefined;',
         replace: "",
       },
     ],

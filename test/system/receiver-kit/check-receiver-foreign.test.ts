@@ -21,7 +21,7 @@ const quick = {
 } as const;
 
 // Whole runs against processes that wait for several time limits: quick on an idle machine, not on a busy one.
-const patient = { timeout: 120_000 };
+const patient = { timeout: 120_000, retry: 2 };
 
 describe.concurrent("check-receiver against other receivers", patient, () => {
   const passing = async (receiver: RunningReceiver, options: { readonly oldSecret?: string } = {}) => {
