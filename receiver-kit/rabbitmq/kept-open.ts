@@ -39,6 +39,8 @@ export abstract class KeptOpen<Session, Settings extends KeptSettings> {
   #attempt: Attempt | undefined;
   #changed: Deferred<void> = deferred();
   #isStopped = false;
+  /** Calls of `start` that wait. */
+  #starts = 0;
   #failures = 0;
   session: Session | undefined;
   /** Why it is not open. */
@@ -67,7 +69,9 @@ export abstract class KeptOpen<Session, Settings extends KeptSettings> {
    */
   async start(): Promise<void> {
     this.#begin();
+    this.#starts += 1;
     if (!this.session) await this.#changed.promise;
+    this.#starts -= 1;
     if (isRejection(this.error)) throw this.error;
   }
 
@@ -110,7 +114,9 @@ export abstract class KeptOpen<Session, Settings extends KeptSettings> {
     while (!this.#isStopped) {
       this.error = await this.#openOnce();
       if (this.#isStopped) return;
-      if (this.error !== undefined) this.settings.log.add(this.incident, this.place, this.error);
+      // `start` throws it.
+      const isThrown = this.#starts > 0 && isRejection(this.error);
+      if (this.error !== undefined && !isThrown) this.settings.log.add(this.incident, this.place, this.error);
       if (this.#failures >= this.attempts) this.#change();
       await this.pause(this.#failures - this.attempts);
     }
