@@ -54,8 +54,9 @@ async function expectEachOnce(pool: Pool, ids: readonly string[]): Promise<void>
   await expect.poll(() => waiting(pool), { timeout: 60_000, interval: 100 }).toBe(0);
   const effects = await pool.query("SELECT id FROM effects ORDER BY id");
   expect(effects.rows.map(({ id }) => id)).toEqual(good.toSorted());
+  // Of two events of a task the older one may be tried last: it is stale then, and a handler of all events has run.
   const { rows } = await pool.query(
-    "SELECT webhook_id FROM workspace_tasks.deliveries WHERE outcome IS NOT NULL",
+    "SELECT webhook_id FROM workspace_tasks.deliveries WHERE outcome IS DISTINCT FROM 'stale' AND outcome IS NOT NULL",
   );
   expect(rows.map(({ webhook_id }) => webhook_id)).toEqual(ids.filter((id) => id === "bad"));
 }
