@@ -112,7 +112,12 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   }
 
   async function requireToken(given: string, actor: string | null): Promise<void> {
-    const token = await tokenOf(actor);
+    let token = await tokenOf(actor);
+    if (token !== undefined && !isEqual(given, token)) {
+      // A database that was restored may have another secret than this process has read.
+      secret = undefined;
+      token = await tokenOf(actor);
+    }
     if (token === undefined) throw readOnly();
     if (!isEqual(given, token))
       throw new PageError(403, "TOKEN_INVALID", "expected the token of this page: load it again");

@@ -161,7 +161,7 @@ describe("the documentation site", () => {
   it("a diagram is drawn without a script", async () => {
     await using opened = await open("scale.html", { javaScriptEnabled: false });
     const diagrams = opened.page.getByRole("img", { name: "Diagram" });
-    expect(await diagrams.first().textContent()).toContain("SQLite file");
+    expect(await diagrams.first().textContent()).toContain("three RabbitMQ nodes");
   });
 
   it("every code block of the README and docs/ is on its page, as it is in the file", async () => {

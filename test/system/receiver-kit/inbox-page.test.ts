@@ -10,7 +10,7 @@ import { createReceiver, NonRetryableError, ReceiverError } from "@workspace-tas
 import { type InboxPageOptions, inboxPage } from "@workspace-tasks/receiver-kit/page";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import type { InboxMarks, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import type * as contract from "../../../receiver-kit/page/contract.ts";
 import { createInboxPage } from "../../../receiver-kit/page/inbox-page.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
@@ -513,6 +513,23 @@ describe("the page of an inbox, wherever it is", () => {
     expect((await second.discard("b", tokens[1]!)).status).toBe(200);
     await using other = await opened(store, { authorize: () => "bob" });
     expect(await errorOf(await other.discard("b", tokens[1]!))).toEqual([403, "TOKEN_INVALID"]);
+  });
+
+  it("takes the token of another process when its database was restored and has another secret", async () => {
+    let restored: InboxMarks | undefined;
+    const store = memoryInbox();
+    const readMarks: InboxStore["readMarks"] = async (source) => ({
+      nowMs: 0,
+      marks: restored ?? (await store.readMarks(source)).marks,
+    });
+    await using before = await opened(overrideInbox(store, { readMarks }));
+    await store.insert(runningAt("task-1", 1, { id: "a", quarantine: "odd" }));
+    await before.get("overview");
+    restored = { "page-secret": "restored" };
+    await using after = await opened(overrideInbox(store, { readMarks }));
+    const { token } = await after.get<contract.Overview>("overview");
+    expect(await errorOf(await before.discard("a", "guessed"))).toEqual([403, "TOKEN_INVALID"]);
+    expect((await before.discard("a", token)).status).toBe(200);
   });
 
   it("is read-only where its inbox cannot be written, and says so once", async () => {
