@@ -18,7 +18,7 @@ export type InboxPageAuthorize = (
 export interface InboxPageOptions {
   /**
    * Lets a request of the application's own login see the page: returns the name of the person, which is logged with what the
-   * person changes, or `null`. Gets the request of Node, or the `Request` of `fetch`. It has 20 s.
+   * person changes, or `null`. Gets the request of Node, or the `Request` of `fetch`. It has 20 s, and 15 s of an action.
    *
    * `this-computer` lets everyone in who is at this computer, under the name localhost: never behind a proxy, whose requests all
    * come from this computer.

@@ -62,8 +62,7 @@ class PageError extends Error {
 
 const invalid = (message: string) => new PageError(400, "ARGUMENT_INVALID", message);
 
-const timeout = (detail: string) =>
-  new PageError(503, "TIMEOUT", `no answer within ${answerMs / 1_000} s; ${detail}`);
+const timeout = (detail: string) => new PageError(503, "TIMEOUT", `no answer in time: ${detail}`);
 
 const readOnly = () => new PageError(403, "READ_ONLY", "the page is read-only: nothing was changed");
 
@@ -166,7 +165,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     actor: string | null,
     deadline: AbortSignal,
   ): Promise<ActionResult> {
-    if (deadline.aborted) throw timeout("nothing was changed");
+    if (deadline.aborted) throw timeout("login and body took too long; nothing was changed");
     const { source, id, filter, beforeSeq } = given as Readonly<Record<string, unknown>>;
     const changeOne = (row: InboxRowReference): Promise<string> =>
       action === "replay" ? replayRow(inbox, row, clock.now()) : discardRow(inbox, row);
@@ -257,7 +256,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
     const timer = clock.schedule(answerMs - 5_000, () => deadline.abort());
     try {
       return await withTimeout(answer(request, deadline.signal), answerMs, clock, () =>
-        timeout("the inbox may be busy"),
+        timeout(`${answerMs / 1_000} s have passed; the inbox may be busy`),
       );
     } catch (error) {
       if (error instanceof PageError)

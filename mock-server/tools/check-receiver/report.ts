@@ -24,7 +24,11 @@ export interface AuditCause {
 }
 
 export interface AuditProblem {
-  readonly code: /** No connection: nothing listens, the name is unknown, the certificate is not trusted. Like the next three: exit code 2. */
+  /**
+   * `UNREACHABLE`: no connection, because nothing listens, the name is unknown, or the certificate is not trusted. Like the
+   * next three: exit code 2.
+   */
+  readonly code:
     | "UNREACHABLE"
     /** The server does not speak HTTP. */
     | "NOT_HTTP"
