@@ -5,17 +5,7 @@ import { type EventColumns, emptyColumns } from "../../event/event-order.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import * as inbox from "../inbox.ts";
 import { isSuperseded, type RowEnd, type RowEndResult, recoveredDueAtMs } from "../row-end.ts";
-import type {
-  Delivery,
-  DueKey,
-  DueTimes,
-  FoundKey,
-  Head,
-  KeyLease,
-  QueuedRow,
-  Storage,
-  WaitingRow,
-} from "./storage.ts";
+import type { Delivery, DueKey, DueTimes, Head, Key, QueuedRow, Storage, WaitingRow } from "./storage.ts";
 
 export function insertRow(storage: Storage, row: inbox.NewInboxRow, nowMs: number): inbox.InboxInsertResult {
   const seq = storage.addDelivery(row, row.quarantine === null ? null : "quarantined", nowMs);
@@ -30,13 +20,13 @@ function enqueue(storage: Storage, row: NewlyWaiting, bodyBytes: number, nowMs: 
   const { seq, source, position, workspaceId } = row;
   const name = keyNameOf(row);
   const found = storage.findKey(source, name);
-  const woken = Math.min(found?.wakeAtMs ?? nowMs, nowMs);
-  const key = {
-    waiting: (found?.waiting ?? 0) + 1,
-    wakeAtMs: found?.isLeased ? found.wakeAtMs : woken,
-  };
-  if (found) storage.saveWaiting(found.id, key, workspaceId);
-  const keyId = found?.id ?? storage.addKey(source, name, workspaceId, { ...key, head: null });
+  const keyId =
+    found?.id ?? storage.addKey(source, name, { ...newKey, workspaceId, waiting: 1, wakeAtMs: nowMs });
+  if (found) {
+    const wakeAtMs = found.worker === null ? Math.min(found.wakeAtMs ?? nowMs, nowMs) : found.wakeAtMs;
+    const named = workspaceId === null ? {} : { workspaceId };
+    storage.changeKey(keyId, { waiting: found.waiting + 1, wakeAtMs, ...named });
+  }
   storage.enqueue({
     keyId,
     position: position ?? "",
@@ -47,6 +37,19 @@ function enqueue(storage: Storage, row: NewlyWaiting, bodyBytes: number, nowMs: 
     lastError: null,
   });
 }
+
+const newKey: Omit<Key, "id"> = {
+  workspaceId: null,
+  position: null,
+  status: null,
+  movedAtMs: null,
+  waiting: 0,
+  wakeAtMs: null,
+  worker: null,
+  generation: 0,
+  claimed: [],
+  suspects: 0,
+};
 
 /** A row without a key is a key of its own; other keys are JSON arrays. */
 export const keyNameOf = ({ orderKey, id }: Pick<Delivery, "orderKey" | "id">): string =>
@@ -74,7 +77,7 @@ export function claimRows(
       // Rows before the last key were not taken: it may have more than were read.
       const isLast = key === keys.at(-1) && keys.length > 1;
       if (isCut && isLast && taken.rows.length + key.rows.length < rowsMax) break;
-      if (!key.isLeased) claimKey(storage, key, taken, options, due);
+      if (key.worker === null) claimKey(storage, key, taken, options, due);
       else {
         died.push(...recoverKey(storage, key.id, recovered, options, nowMs));
         recovered += 1;
@@ -139,14 +142,14 @@ function claimKey(
   const notDue = key.rows.findIndex(({ dueAtMs }) => !isDue(dueAtMs, due));
   const rows = notDue < 0 ? key.rows : key.rows.slice(0, notDue);
   if (rows.length === 0) {
-    storage.saveWake(id, key.rows[0]?.dueAtMs ?? storage.nextDueMs(id));
+    storage.changeKey(id, { wakeAtMs: key.rows[0]?.dueAtMs ?? storage.nextDueMs(id) });
     return;
   }
   const fitting = rows.slice(0, taken.countFitting(suspects > 0 ? rows.slice(0, 1) : rows));
   if (fitting.length === 0) return;
   const claimed = fitting.map(({ seq }) => seq);
   const generation = key.generation + 1;
-  storage.leaseKey(id, { worker, generation, claimed, wakeAtMs: due.nowMs + leaseMs });
+  storage.changeKey(id, { worker, generation, claimed, wakeAtMs: due.nowMs + leaseMs });
   const lease: inbox.InboxLease = { keyId: id, worker, generation, openRows: new Set(claimed) };
   for (const row of fitting) taken.rows.push({ row, lease, head });
 }
@@ -198,9 +201,9 @@ function recoverKey(
   { attemptsMax, retry }: inbox.InboxClaimOptions,
   nowMs: number,
 ): readonly inbox.InboxDeath[] {
-  const lease = storage.readExpiredLease(keyId);
-  if (!lease) return [];
-  const handled = findHandled(storage, keyId, lease);
+  const key = storage.readKey(keyId);
+  if (!key) return [];
+  const handled = findHandled(storage, key);
   const died: inbox.InboxDeath[] = [];
   let dueAtMs = nowMs;
   if (handled) {
@@ -221,15 +224,15 @@ function recoverKey(
       died.push({ source: handled.delivery.source, id: handled.delivery.id, error });
     }
   }
-  const waiting = lease.waiting - died.length;
-  const suspects = Math.max(0, lease.claimed.length - died.length);
+  const waiting = key.waiting - died.length;
+  const suspects = Math.max(0, key.claimed.length - died.length);
   const wakeAtMs = waiting === 1 && died.length === 0 ? dueAtMs : nowMs;
-  endLease(storage, keyId, { ...lease, waiting, suspects, claimed: [], wakeAtMs }, null);
+  endLease(storage, key, { waiting, suspects, claimed: [], wakeAtMs }, null);
   return died;
 }
 
 /** The row of an expired lease that was being handled. */
-function findHandled(storage: Storage, keyId: number, { claimed }: KeyLease) {
+function findHandled(storage: Storage, { id: keyId, claimed }: Key) {
   for (const seq of claimed) {
     const delivery = storage.readDelivery(seq);
     const row = delivery && storage.findQueued({ keyId, position: delivery.position ?? "", seq });
@@ -238,11 +241,17 @@ function findHandled(storage: Storage, keyId: number, { claimed }: KeyLease) {
   return undefined;
 }
 
-/** A key that has neither a head nor a row has nothing to remember. */
-function endLease(storage: Storage, keyId: number, lease: KeyLease, head: Head | null): void {
-  if (lease.waiting > 0) storage.saveLease(keyId, lease, head);
-  else if (lease.position === null && head === null) storage.deleteKey(keyId);
-  else storage.saveLease(keyId, { ...lease, wakeAtMs: null }, head);
+type LeaseEnd = Pick<Key, "waiting" | "suspects" | "claimed" | "wakeAtMs">;
+
+/** A key that has neither a head nor a row has nothing to remember. `null` keeps the head. */
+function endLease(storage: Storage, key: Key, lease: LeaseEnd, head: Head | null): void {
+  if (lease.waiting === 0 && key.position === null && head === null) {
+    storage.deleteKey(key.id);
+    return;
+  }
+  const freed = lease.claimed.length === 0 ? { worker: null } : {};
+  const wakeAtMs = lease.waiting === 0 ? null : lease.wakeAtMs;
+  storage.changeKey(key.id, { ...lease, wakeAtMs, ...freed, ...head });
 }
 
 /** Returns the leases that are still held. */
@@ -254,8 +263,8 @@ export function renewLeases(
 ): ReadonlySet<inbox.InboxLease> {
   const held = new Set<inbox.InboxLease>();
   for (const lease of leases) {
-    if (!storage.readLease(lease)) continue;
-    storage.saveWake(lease.keyId, nowMs + leaseMs);
+    if (!leasedKey(storage, lease)) continue;
+    storage.changeKey(lease.keyId, { wakeAtMs: nowMs + leaseMs });
     held.add(lease);
   }
   return held;
@@ -267,9 +276,9 @@ export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResu
   const claim = end.claim as Claim;
   const { seq, attempts } = claim;
   const { keyId } = claim.lease;
-  const lease = heldLease(storage, claim);
-  if (!lease) return undefined;
-  const result = end.outcome === "done" && isSuperseded(end, lease.position) ? "stale" : end.outcome;
+  const key = heldKey(storage, claim);
+  if (!key) return undefined;
+  const result = end.outcome === "done" && isSuperseded(end, key.position) ? "stale" : end.outcome;
   const place = { keyId, position: claim.position ?? "", seq };
   const dueAtMs = result === "retry" ? nowMs + delayMs : nowMs;
   const isEnded = result !== "retry" && result !== "release";
@@ -284,14 +293,13 @@ export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResu
       storage.changeDelivery(seq, { outcome: result === "done" ? null : result, attempts, ...why, ...died });
     }
   }
-  const waiting = lease.waiting - (isEnded ? 1 : 0);
-  const suspects = Math.max(0, lease.suspects - (isEnded ? 1 : 0));
-  const left = lease.claimed.filter((other) => other !== seq);
+  const waiting = key.waiting - (isEnded ? 1 : 0);
+  const suspects = Math.max(0, key.suspects - (isEnded ? 1 : 0));
+  const left = key.claimed.filter((other) => other !== seq);
   const isFree = frees || left.length === 0;
   const head = result === "done" && advance ? headAt(advance, nowMs) : null;
-  const wakeAtMs = isFree ? (waiting === 1 ? dueAtMs : nowMs) : lease.wakeAtMs;
-  const { position } = lease;
-  endLease(storage, keyId, { position, waiting, suspects, claimed: isFree ? [] : left, wakeAtMs }, head);
+  const wakeAtMs = isFree ? (waiting === 1 ? dueAtMs : nowMs) : key.wakeAtMs;
+  endLease(storage, key, { waiting, suspects, claimed: isFree ? [] : left, wakeAtMs }, head);
   return { result, hasMore: isFree && waiting > 0 };
 }
 
@@ -300,10 +308,16 @@ const headAt = (
   movedAtMs: number,
 ): Head => ({ position, status, movedAtMs });
 
-/** The lease of a claimed row that has not ended; `undefined` when it was lost. */
-export function heldLease(storage: Storage, { lease, seq }: inbox.InboxClaim): KeyLease | undefined {
-  const found = storage.readLease(lease);
-  return found?.claimed.includes(seq) ? found : undefined;
+/** The key of a lease; `undefined` when the worker has it no more. */
+function leasedKey(storage: Storage, { keyId, worker, generation }: inbox.InboxLease): Key | undefined {
+  const key = storage.readKey(keyId);
+  return key?.worker === worker && key.generation === generation ? key : undefined;
+}
+
+/** The key of a claimed row that has not ended; `undefined` when its lease was lost. */
+export function heldKey(storage: Storage, { lease, seq }: inbox.InboxClaim): Key | undefined {
+  const key = leasedKey(storage, lease);
+  return key?.claimed.includes(seq) ? key : undefined;
 }
 
 /** Makes a row that does not wait, and has its body, pending again. */
@@ -389,11 +403,11 @@ export function advanceHead(
   nowMs: number,
 ): "newer" | "same" | "stale" {
   const found = storage.findKey(source, name);
-  if (found?.head && position <= found.head.position)
-    return position === found.head.position ? "same" : "stale";
+  const before = found?.position ?? null;
+  if (before !== null && position <= before) return position === before ? "same" : "stale";
   const head = headAt({ position, status: null }, nowMs);
-  if (found) storage.saveHead(found.id, head);
-  else storage.addKey(source, name, null, { head, waiting: 0, wakeAtMs: null });
+  if (found) storage.changeKey(found.id, head);
+  else storage.addKey(source, name, { ...newKey, ...head });
   return "newer";
 }
 
@@ -437,21 +451,22 @@ export function expiredPart(
   return hasBody && ageMs >= (isUnhandled ? unhandledBodiesMs : bodiesMs) ? "body" : undefined;
 }
 
-export function headOf(key: FoundKey | undefined, nowMs: number): inbox.InboxHead | undefined {
-  if (!key?.head) return undefined;
-  const { position, status, movedAtMs } = key.head;
-  return { position, status, unchangedMs: nowMs - movedAtMs };
+export function headOf(key: Key | undefined, nowMs: number): inbox.InboxHead | undefined {
+  if (!key || key.position === null) return undefined;
+  const { position, status, movedAtMs } = key;
+  return { position, status, unchangedMs: nowMs - (movedAtMs ?? nowMs) };
 }
 
 /** Whether something as new as a dead or quarantined row was applied. */
 export function isCovered(
   { outcome, position, receivedAtMs }: Pick<Delivery, "outcome" | "position" | "receivedAtMs">,
-  head: Head | null | undefined,
+  head: Head | undefined,
   nowMs: number,
 ): boolean {
-  if (!head) return false;
-  if (outcome === "dead") return position !== null && head.position >= position;
-  return head.movedAtMs >= receivedAtMs && head.movedAtMs <= nowMs;
+  const { position: applied = null, movedAtMs = null } = head ?? {};
+  if (applied === null || movedAtMs === null) return false;
+  if (outcome === "dead") return position !== null && applied >= position;
+  return movedAtMs >= receivedAtMs && movedAtMs <= nowMs;
 }
 
 /** A key may be found for several reasons; the first counts, with a workspace if one is known. */

@@ -1,7 +1,7 @@
 // What memory and SQLite store, and the calls by which the rules of core.ts read and change it. Each call is synchronous;
 // a storage that has transactions makes those of one step one transaction.
 
-import type { InboxLease, InboxRowReference, InboxRowState, NewInboxRow, StoredInboxRow } from "../inbox.ts";
+import type { InboxRowReference, InboxRowState, NewInboxRow, StoredInboxRow } from "../inbox.ts";
 
 /** A delivery, without its body. */
 export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
@@ -18,45 +18,34 @@ export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
   readonly generation: number | null;
 }
 
-/** Newest position applied for a key. */
-export interface Head {
-  readonly position: string;
-  readonly status: string | null;
-  readonly movedAtMs: number;
-}
-
-/** A key of the order, which has a head or waiting rows, as it is found by its name. */
-export interface FoundKey {
+/** A key of the order, which has a head or waiting rows. */
+export interface Key {
   readonly id: number;
-  readonly head: Head | null;
+  readonly workspaceId: string | null;
+  /** The newest position that was applied, which is the head; `null` before the first. */
+  readonly position: string | null;
+  readonly status: string | null;
+  /** When the head last advanced. */
+  readonly movedAtMs: number | null;
   /** Its rows in the queue, claimed ones included. */
   readonly waiting: number;
   /** When it has something to do: a row is due, or its lease expires. `null` when nothing waits. */
   readonly wakeAtMs: number | null;
-  readonly isLeased: boolean;
-}
-
-/** A key that has something to do. */
-export interface DueKey {
-  readonly id: number;
-  readonly position: string | null;
+  /** Who has its lease, or had it when it expired; `null` without a lease. */
+  readonly worker: string | null;
   readonly generation: number;
-  readonly suspects: number;
-  /** Its lease has expired. */
-  readonly isLeased: boolean;
-  /** Its first rows, without a lease. */
-  readonly rows: readonly WaitingRow[];
-}
-
-/** The lease of a key, with what its end changes. */
-export interface KeyLease {
-  readonly position: string | null;
-  readonly waiting: number;
-  readonly wakeAtMs: number | null;
   /** The rows of the present claim that have not ended, by number, in their order: the first one is being handled. */
   readonly claimed: readonly number[];
   /** Rows of a claim whose lease expired, which are claimed one at a time. */
   readonly suspects: number;
+}
+
+/** What advances with the head. */
+export type Head = Pick<Key, "position" | "status" | "movedAtMs">;
+
+/** A key that has something to do, with its first rows where it has no lease. */
+export interface DueKey extends Pick<Key, "id" | "position" | "worker" | "generation" | "suspects"> {
+  readonly rows: readonly WaitingRow[];
 }
 
 /** A place in the queue. Rows of a key are handled in the order of their positions and numbers. */
@@ -106,34 +95,16 @@ export interface Storage {
   /** `null` when it was purged. */
   bodyBytes(seq: number): number | null;
 
-  findKey(source: string, name: string): FoundKey | undefined;
+  findKey(source: string, name: string): Key | undefined;
+  readKey(id: number): Key | undefined;
   /** Returns its number. */
-  addKey(
-    source: string,
-    name: string,
-    workspaceId: string | null,
-    key: Omit<FoundKey, "id" | "isLeased">,
-  ): number;
-  /** After a row was added; `null` keeps the workspace. */
-  saveWaiting(id: number, key: Pick<FoundKey, "waiting" | "wakeAtMs">, workspaceId: string | null): void;
-  saveHead(id: number, head: Head): void;
-  saveWake(id: number, wakeAtMs: number | null): void;
+  addKey(source: string, name: string, key: Omit<Key, "id">): number;
+  changeKey(id: number, fields: Partial<Key>): void;
   deleteKey(id: number): void;
   /** Keys with something to do, the longest waiting first, each with its first rows: those that are due, or all. */
   dueKeys(source: string, due: DueTimes, limits: DueLimits): readonly DueKey[];
   /** When the first of the other keys has something to do. */
   nextWakeMs(source: string, due: DueTimes): number | null;
-  /** Gives the lease to a worker. */
-  leaseKey(
-    id: number,
-    lease: Pick<InboxLease, "worker" | "generation"> & Pick<KeyLease, "claimed" | "wakeAtMs">,
-  ): void;
-  /** `undefined` when the worker has it no more. */
-  readLease(lease: Pick<InboxLease, "keyId" | "worker" | "generation">): KeyLease | undefined;
-  /** Whoever has it. */
-  readExpiredLease(id: number): KeyLease | undefined;
-  /** Without a claimed row nobody has it any more; `null` keeps the head. */
-  saveLease(id: number, lease: Omit<KeyLease, "position">, head: Head | null): void;
 
   enqueue(row: QueuedRow): void;
   dequeue(place: QueuePlace): void;

@@ -110,10 +110,10 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     };
     const commit = async () => {
       ended = true;
-      const leases = items.map(({ claim }) => core.heldLease(this.#storage, claim));
-      if (!leases.every((lease) => lease !== undefined)) return "lost";
+      const keys = items.map(({ claim }) => core.heldKey(this.#storage, claim));
+      if (!keys.every((key) => key !== undefined)) return "lost";
       const isLate = items.some(({ settlement }, index) =>
-        rowEnd.isSuperseded(settlement, leases[index]?.position),
+        rowEnd.isSuperseded(settlement, keys[index]?.position),
       );
       if (isLate && (changes.length > 0 || items.length > 1)) return "superseded";
       for (const change of changes) change();
@@ -201,13 +201,13 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       const { orderKey: key, workspaceId, outcome } = row;
       if (row.source !== source || key === null || (outcome !== "dead" && outcome !== "quarantined"))
         continue;
-      const isCovered = core.isCovered(row, this.#storage.findKey(source, key)?.head, nowMs);
+      const isCovered = core.isCovered(row, this.#storage.findKey(source, key), nowMs);
       if (!isCovered) candidates.push({ key, reason: outcome, workspaceId });
     }
-    for (const { source: stored, name: key, head, workspaceId } of this.#storage.keys.values()) {
-      if (stored !== source || head?.status !== "RUNNING") continue;
+    for (const { source: stored, name: key, status, movedAtMs, workspaceId } of this.#storage.keys.values()) {
+      if (stored !== source || status !== "RUNNING" || movedAtMs === null) continue;
       // A time in the future was stored before the clock was set back, and says nothing about age.
-      const isLong = head.movedAtMs <= nowMs - runningForMs || head.movedAtMs > nowMs;
+      const isLong = movedAtMs <= nowMs - runningForMs || movedAtMs > nowMs;
       if (isLong) candidates.push({ key, reason: "running-too-long", workspaceId });
     }
     return core.firstOfEachKey(candidates.filter(({ key }) => key > afterKey)).slice(0, limit);
@@ -257,9 +257,9 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   /** In the order in which they advanced; a key without a head does not count. */
   #purgeHeads(unchangedSinceMs: number, headsMax: number): number {
     const expired: number[] = [];
-    for (const { id, head, waiting } of this.#storage.keys.values()) {
-      if (expired.length >= headsMax || (head && head.movedAtMs > unchangedSinceMs)) break;
-      if (head && waiting === 0) expired.push(id);
+    for (const { id, movedAtMs, waiting } of this.#storage.keys.values()) {
+      if (expired.length >= headsMax || (movedAtMs ?? 0) > unchangedSinceMs) break;
+      if (movedAtMs !== null && waiting === 0) expired.push(id);
     }
     for (const id of expired) this.#storage.deleteKey(id);
     return expired.length;

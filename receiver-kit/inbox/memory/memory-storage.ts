@@ -5,30 +5,19 @@ import type {
   DueKey,
   DueLimits,
   DueTimes,
-  FoundKey,
-  Head,
-  KeyLease,
+  Key,
   QueuedRow,
   QueuePlace,
   Storage,
   WaitingRow,
 } from "../core/storage.ts";
-import type { InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
+import type { InboxRowReference, NewInboxRow } from "../inbox.ts";
 
 export type MemoryDelivery = Delivery & { body: Uint8Array | null };
 
-export interface MemoryKey {
-  readonly id: number;
+export interface MemoryKey extends Key {
   readonly source: string;
   readonly name: string;
-  workspaceId: string | null;
-  head: Head | null;
-  waiting: number;
-  wakeAtMs: number | null;
-  worker: string | null;
-  generation: number;
-  claimed: readonly number[];
-  suspects: number;
 }
 
 /** What memory stores. */
@@ -106,54 +95,40 @@ export class MemoryStorage implements Storage {
     return this.deliveries.get(seq)?.body?.byteLength ?? null;
   }
 
-  findKey(source: string, name: string): FoundKey | undefined {
-    const key = this.keys.get(this.#keyIds.get(nameOf(source, name)) ?? 0);
-    return key && { ...key, isLeased: key.worker !== null };
+  findKey(source: string, name: string): MemoryKey | undefined {
+    return this.keys.get(this.#keyIds.get(nameOf(source, name)) ?? 0);
   }
 
-  addKey(
-    source: string,
-    name: string,
-    workspaceId: string | null,
-    { head, waiting, wakeAtMs }: Omit<FoundKey, "id" | "isLeased">,
-  ): number {
+  readKey(id: number): MemoryKey | undefined {
+    return this.keys.get(id);
+  }
+
+  addKey(source: string, name: string, key: Omit<Key, "id">): number {
     this.#lastKeyId += 1;
     const id = this.#lastKeyId;
-    const lease = { worker: null, generation: 0, claimed: [], suspects: 0 };
-    this.keys.set(id, { id, source, name, workspaceId, head, waiting, wakeAtMs, ...lease });
     this.#keyIds.set(nameOf(source, name), id);
     this.#queues.set(id, []);
-    this.#change(id, {});
+    this.#saveKey({ ...key, id, source, name });
     return id;
   }
 
-  saveWaiting(id: number, key: Pick<FoundKey, "waiting" | "wakeAtMs">, workspaceId: string | null): void {
-    this.#change(id, workspaceId === null ? key : { ...key, workspaceId });
-  }
-
-  saveHead(id: number, head: Head): void {
+  changeKey(id: number, fields: Partial<Key>): void {
     const key = this.keys.get(id);
     if (!key) return;
-    key.head = head;
-    this.keys.delete(id);
+    if (fields.movedAtMs !== undefined) this.keys.delete(id);
+    this.#saveKey({ ...key, ...fields });
+  }
+
+  #saveKey(key: MemoryKey): void {
+    const { id, source, waiting } = key;
     this.keys.set(id, key);
-  }
-
-  saveWake(id: number, wakeAtMs: number | null): void {
-    this.#change(id, { wakeAtMs });
-  }
-
-  #change(id: number, fields: Partial<MemoryKey>): void {
-    const key = this.keys.get(id);
-    if (!key) return;
-    Object.assign(key, fields);
-    const ids = this.waiting.get(key.source) ?? new Set();
-    if (key.waiting > 0) this.waiting.set(key.source, ids.add(id));
-    else if (ids.delete(id) && ids.size === 0) this.waiting.delete(key.source);
+    const ids = this.waiting.get(source) ?? new Set();
+    if (waiting > 0) this.waiting.set(source, ids.add(id));
+    else if (ids.delete(id) && ids.size === 0) this.waiting.delete(source);
   }
 
   deleteKey(id: number): void {
-    this.#change(id, { waiting: 0 });
+    this.changeKey(id, { waiting: 0 });
     const key = this.keys.get(id);
     if (key) this.#keyIds.delete(nameOf(key.source, key.name));
     this.keys.delete(id);
@@ -171,12 +146,11 @@ export class MemoryStorage implements Storage {
       .sort((a, b) => Number(a.wakeAtMs) - Number(b.wakeAtMs) || a.id - b.id);
     return keys.flatMap((key) => {
       if (room <= 0) return [];
-      const isLeased = key.worker !== null;
-      const queued = isLeased ? [] : (this.#queues.get(key.id) ?? []);
+      const queued = key.worker !== null ? [] : (this.#queues.get(key.id) ?? []);
       const first = isStrict ? queued : queued.filter(({ dueAtMs }) => isDue(dueAtMs, due));
       const rows = first.slice(0, Math.min(room, rowsPerKeyMax)).flatMap((row) => this.#waitingRow(row));
       room -= Math.max(1, rows.length);
-      return [{ ...key, position: key.head?.position ?? null, isLeased, rows }];
+      return [{ ...key, rows }];
     });
   }
 
@@ -187,30 +161,6 @@ export class MemoryStorage implements Storage {
 
   nextWakeMs(source: string, due: DueTimes): number | null {
     return least(this.waitingKeys(source).map(({ wakeAtMs }) => wakeAtMs ?? due.nowMs));
-  }
-
-  leaseKey(id: number, lease: Parameters<Storage["leaseKey"]>[1]): void {
-    this.#change(id, lease);
-  }
-
-  readLease({ keyId, worker, generation }: Omit<InboxLease, "openRows">): KeyLease | undefined {
-    const key = this.keys.get(keyId);
-    return key?.worker === worker && key.generation === generation ? this.readExpiredLease(keyId) : undefined;
-  }
-
-  readExpiredLease(id: number): KeyLease | undefined {
-    const key = this.keys.get(id);
-    return key && { ...key, position: key.head?.position ?? null };
-  }
-
-  saveLease(
-    id: number,
-    { waiting, wakeAtMs, claimed, suspects }: Omit<KeyLease, "position">,
-    head: Head | null,
-  ): void {
-    if (claimed.length === 0) this.#change(id, { worker: null });
-    this.#change(id, { waiting, wakeAtMs, claimed, suspects });
-    if (head) this.saveHead(id, head);
   }
 
   enqueue(row: QueuedRow): void {

@@ -9,15 +9,13 @@ import type {
   DueKey,
   DueLimits,
   DueTimes,
-  FoundKey,
-  Head,
-  KeyLease,
+  Key,
   QueuedRow,
   QueuePlace,
   Storage,
   WaitingRow,
 } from "../core/storage.ts";
-import type { DeliveryChannel, InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
+import type { DeliveryChannel, InboxRowReference, NewInboxRow } from "../inbox.ts";
 import type { SqliteColumns, SqliteConnection, SqliteValue } from "./sqlite-driver.ts";
 import { sqliteTables } from "./sqlite-migrations.ts";
 
@@ -49,49 +47,59 @@ const findDelivery = `
 const readDelivery = `SELECT ${deliveryColumns} FROM ${deliveries} AS delivery WHERE seq = ?1`;
 const readBodies = `SELECT seq, body FROM ${bodies} WHERE seq IN (SELECT value FROM json_each(?1))`;
 
-const columnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
-  ...{
-    event: "event",
-    orderKey: "order_key",
-    position: "position",
-    status: "status",
-    workspaceId: "workspace",
-  },
-  ...{ outcome: "outcome", attempts: "attempts", lastError: "last_error", replays: "replays" },
-  ...{
-    replayedAtMs: "replayed_at",
-    diedAtMs: "died_at",
-    leaseUntilMs: "lease_until",
-    generation: "generation",
-  },
+const deliveryColumnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
+  event: "event",
+  orderKey: "order_key",
+  position: "position",
+  status: "status",
+  workspaceId: "workspace",
+  outcome: "outcome",
+  attempts: "attempts",
+  lastError: "last_error",
+  replays: "replays",
+  replayedAtMs: "replayed_at",
+  diedAtMs: "died_at",
+  leaseUntilMs: "lease_until",
+  generation: "generation",
 };
 
-const findKey = `
-  SELECT id, position, status, moved_at, waiting, wake_at, worker IS NOT NULL FROM ${keys} WHERE source = ?1 AND order_key = ?2`;
+const keyColumnOf: Readonly<Record<keyof Key, string>> = {
+  id: "id",
+  workspaceId: "workspace",
+  position: "position",
+  status: "status",
+  movedAtMs: "moved_at",
+  waiting: "waiting",
+  wakeAtMs: "wake_at",
+  worker: "worker",
+  generation: "generation",
+  claimed: "claimed",
+  suspects: "suspects",
+};
+
+const selectKey = `SELECT ${Object.values(keyColumnOf).join(", ")} FROM ${keys}`;
+const findKey = `${selectKey} WHERE source = ?1 AND order_key = ?2`;
+const readKey = `${selectKey} WHERE id = ?1`;
 const insertKey = `
   INSERT INTO ${keys} (source, order_key, workspace, position, status, moved_at, waiting, wake_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
-// What a statement does not name it does not write in an index either.
-const saveWaiting = `UPDATE ${keys} SET waiting = ?2, wake_at = ?3, workspace = coalesce(?4, workspace) WHERE id = ?1`;
-const saveHead = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
-const saveWake = `UPDATE ${keys} SET wake_at = ?2 WHERE id = ?1`;
 const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
 
-const leaseKey = `UPDATE ${keys} SET worker = ?2, generation = ?3, claimed = ?4, wake_at = ?5 WHERE id = ?1`;
-const selectLease = `SELECT position, waiting, wake_at, claimed, suspects FROM ${keys} WHERE id = ?1`;
-const readLease = `${selectLease} AND worker = ?2 AND generation = ?3`;
-const ended = "waiting = ?2, wake_at = ?3, claimed = ?4, suspects = ?5";
-const freed = `${ended}, worker = NULL`;
-const advanced = "position = ?6, status = ?7, moved_at = ?8";
-const saveLease = {
-  held: `UPDATE ${keys} SET ${ended} WHERE id = ?1`,
-  freed: `UPDATE ${keys} SET ${freed} WHERE id = ?1`,
-  heldAdvanced: `UPDATE ${keys} SET ${ended}, ${advanced} WHERE id = ?1`,
-  freedAdvanced: `UPDATE ${keys} SET ${freed}, ${advanced} WHERE id = ?1`,
-};
+/** The texts that change columns by their names: what one does not name it does not write in an index either. */
+function updates(table: string, numbered: string) {
+  const texts = new Map<string, string>();
+  return (columns: readonly string[]) =>
+    getOrCreate(texts, columns.join(), () => {
+      const changes = columns.map((column, index) => `${column} = ?${index + 2}`);
+      return `UPDATE ${table} SET ${changes.join(", ")} WHERE ${numbered} = ?1`;
+    });
+}
+
+const updateDelivery = updates(deliveries, "seq");
+const updateKey = updates(keys, "id");
 
 const dueRows = (woken: string, rowFilter: string) => `
-  SELECT key.id, key.position, key.generation, key.suspects, key.worker IS NOT NULL, queued.seq, queued.due_at,
+  SELECT key.id, key.position, key.generation, key.suspects, key.worker, queued.seq, queued.due_at,
     queued.attempts, queued.body_bytes, queued.last_error, delivery.webhook_id, delivery.channel, delivery.event,
     delivery.order_key, delivery.position, delivery.status, delivery.workspace, delivery.signed_at, delivery.received_at,
     delivery.secret_index, delivery.traceparent, delivery.replays
@@ -175,12 +183,9 @@ class SqliteStorage implements Storage {
 
   changeDelivery(seq: number, fields: Partial<Delivery>): void {
     const names = Object.keys(fields) as (keyof Delivery)[];
-    const changes = names.map((name, index) => `${columnOf[name]} = ?${index + 2}`);
     const values = names.map((name) => fields[name] as SqliteValue);
-    this.#connection.changePrepared(`UPDATE ${deliveries} SET ${changes.join(", ")} WHERE seq = ?1`, [
-      seq,
-      ...values,
-    ]);
+    const statement = updateDelivery(names.map((name) => String(deliveryColumnOf[name])));
+    this.#connection.changePrepared(statement, [seq, ...values]);
   }
 
   compareBody({ source, id, body }: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null {
@@ -192,69 +197,32 @@ class SqliteStorage implements Storage {
     return this.#number(`SELECT length(body) FROM ${bodies} WHERE seq = ?1`, [seq]);
   }
 
-  findKey(source: string, name: string): FoundKey | undefined {
-    const row = this.#connection.firstPrepared(findKey, [source, name]) as FoundColumns | undefined;
-    if (!row) return undefined;
-    const [id, position, status, movedAtMs, waiting, wakeAtMs, isLeased] = row;
-    const head = position === null ? null : { position, status, movedAtMs };
-    return { id, head, waiting, wakeAtMs, isLeased: isLeased === 1 };
+  findKey(source: string, name: string): Key | undefined {
+    return toKey(this.#connection.firstPrepared(findKey, [source, name]));
   }
 
-  addKey(
-    source: string,
-    name: string,
-    workspaceId: string | null,
-    { head, waiting, wakeAtMs }: Omit<FoundKey, "id" | "isLeased">,
-  ): number {
-    const { position = null, status = null, movedAtMs = null } = head ?? {};
+  readKey(id: number): Key | undefined {
+    return toKey(this.#connection.firstPrepared(readKey, [id]));
+  }
+
+  addKey(source: string, name: string, key: Omit<Key, "id">): number {
+    const { workspaceId, position, status, movedAtMs, waiting, wakeAtMs } = key;
     const values = [source, name, workspaceId, position, status, movedAtMs, waiting, wakeAtMs];
     return Number(this.#connection.insertPrepared(insertKey, values));
   }
 
-  saveWaiting(
-    id: number,
-    { waiting, wakeAtMs }: Pick<FoundKey, "waiting" | "wakeAtMs">,
-    workspaceId: string | null,
-  ): void {
-    this.#connection.changePrepared(saveWaiting, [id, waiting, wakeAtMs, workspaceId]);
-  }
-
-  saveHead(id: number, { position, status, movedAtMs }: Head): void {
-    this.#connection.changePrepared(saveHead, [id, position, status, movedAtMs]);
-  }
-
-  saveWake(id: number, wakeAtMs: number | null): void {
-    this.#connection.changePrepared(saveWake, [id, wakeAtMs]);
+  changeKey(id: number, fields: Partial<Key>): void {
+    const names = Object.keys(fields) as (keyof Key)[];
+    const values = names.map((name) => {
+      const value = fields[name];
+      return typeof value === "object" && value !== null ? listOf(value) : (value as SqliteValue);
+    });
+    const statement = updateKey(names.map((name) => keyColumnOf[name]));
+    this.#connection.changePrepared(statement, [id, ...values]);
   }
 
   deleteKey(id: number): void {
     this.#connection.changePrepared(deleteKey, [id]);
-  }
-
-  leaseKey(id: number, { worker, generation, claimed, wakeAtMs }: Parameters<Storage["leaseKey"]>[1]): void {
-    this.#connection.changePrepared(leaseKey, [id, worker, generation, listOf(claimed), wakeAtMs]);
-  }
-
-  readLease({ keyId, worker, generation }: Omit<InboxLease, "openRows">): KeyLease | undefined {
-    return toLease(this.#connection.firstPrepared(readLease, [keyId, worker, generation]));
-  }
-
-  readExpiredLease(id: number): KeyLease | undefined {
-    return toLease(this.#connection.firstPrepared(selectLease, [id]));
-  }
-
-  saveLease(
-    id: number,
-    { waiting, wakeAtMs, claimed, suspects }: Omit<KeyLease, "position">,
-    head: Head | null,
-  ): void {
-    const lease = [id, waiting, wakeAtMs, listOf(claimed), suspects];
-    const isFree = claimed.length === 0;
-    if (!head) this.#connection.changePrepared(isFree ? saveLease.freed : saveLease.held, lease);
-    else {
-      const values = [...lease, head.position, head.status, head.movedAtMs];
-      this.#connection.changePrepared(isFree ? saveLease.freedAdvanced : saveLease.heldAdvanced, values);
-    }
   }
 
   dueKeys(source: string, due: DueTimes, limits: DueLimits): readonly DueKey[] {
@@ -263,9 +231,8 @@ class SqliteStorage implements Storage {
     const rows = [ahead, reached].flatMap((statement) => this.#connection.rowsPrepared(statement, values));
     const found: (DueKey & { readonly rows: WaitingRow[] })[] = [];
     for (const row of rows.slice(0, limits.rowsMax) as unknown as readonly DueColumns[]) {
-      const [id, position, generation, suspects, isLeased] = row;
-      if (found.at(-1)?.id !== id)
-        found.push({ id, position, generation, suspects, isLeased: isLeased === 1, rows: [] });
+      const [id, position, generation, suspects, worker] = row;
+      if (found.at(-1)?.id !== id) found.push({ id, position, generation, suspects, worker, rows: [] });
       if (row[5] !== null) found.at(-1)?.rows.push(toWaitingRow(source, row));
     }
     return found;
@@ -304,19 +271,9 @@ class SqliteStorage implements Storage {
   }
 }
 
-type FoundColumns = readonly [
-  id: number,
-  position: string | null,
-  status: string | null,
-  movedAtMs: number,
-  waiting: number,
-  wakeAtMs: number | null,
-  isLeased: number,
-];
-
 /** Those of a row are `null` of a key without one. */
 type DueColumns = readonly [
-  ...key: [id: number, position: string | null, generation: number, suspects: number, isLeased: number],
+  ...key: [id: number, position: string | null, generation: number, suspects: number, worker: string | null],
   ...queued: [
     seq: number | null,
     dueAtMs: number,
@@ -353,20 +310,33 @@ function toWaitingRow(source: string, row: DueColumns): WaitingRow {
   };
 }
 
-function toLease(row: SqliteColumns | undefined): KeyLease | undefined {
-  if (!row) return undefined;
-  const [position, waiting, wakeAtMs, names, suspects] = row as LeaseColumns;
-  const claimed = names === null ? [] : names.slice(1, -1).split(",").map(Number);
-  return { position, waiting, wakeAtMs, claimed, suspects };
-}
-
-type LeaseColumns = readonly [
-  position: string | null,
-  waiting: number,
-  wakeAtMs: number | null,
-  claimed: string | null,
-  suspects: number,
+/** In the order of `keyColumnOf`. */
+type KeyColumns = readonly [
+  ...known: [id: number, workspaceId: string | null],
+  ...head: [position: string | null, status: string | null, movedAtMs: number | null],
+  ...queued: [waiting: number, wakeAtMs: number | null],
+  ...lease: [worker: string | null, generation: number, claimed: string | null, suspects: number],
 ];
+
+function toKey(row: SqliteColumns | undefined): Key | undefined {
+  if (!row) return undefined;
+  const [id, workspaceId, position, status, movedAtMs, ...others] = row as KeyColumns;
+  const [waiting, wakeAtMs, worker, generation, names, suspects] = others;
+  const claimed = names === null ? [] : names.slice(1, -1).split(",").map(Number);
+  return {
+    id,
+    workspaceId,
+    position,
+    status,
+    movedAtMs,
+    waiting,
+    wakeAtMs,
+    worker,
+    generation,
+    claimed,
+    suspects,
+  };
+}
 
 /** With a comma around each, so that one of them is found in the text. */
 const listOf = (seqs: readonly number[]) => (seqs.length === 0 ? null : `,${seqs.join()},`);

@@ -13,7 +13,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
-import { endRow, heldLease } from "../core/core.ts";
+import { endRow, heldKey } from "../core/core.ts";
 import {
   type Boundary,
   boundaryOf,
@@ -259,9 +259,9 @@ async function open({ items, isAlone, begin }: Dependencies): Promise<Turn> {
   try {
     const storage = storageOf(transaction.connection());
     for (const { claim, settlement } of items) {
-      const lease = heldLease(storage, claim);
-      if (!lease) throw leaseLost();
-      if (isSuperseded(settlement, lease.position)) throw superseded();
+      const key = heldKey(storage, claim);
+      if (!key) throw leaseLost();
+      if (isSuperseded(settlement, key.position)) throw superseded();
     }
     return transaction;
   } catch (error) {

@@ -30,7 +30,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1"],
     patches: [
       {
-        find: "const handled = findHandled(storage, keyId, lease);",
+        find: "const handled = findHandled(storage, key);",
         replace:
           "const [row] = (storage as any).private_queues.get(keyId); const handled = row && { row, delivery: storage.readDelivery(row.seq) };",
       },
@@ -55,8 +55,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1", "I3", "I4", "K1"],
     patches: [
       {
-        find: "return key?.worker === worker && key.generation === generation ? this",
-        replace: "return key && worker && generation ? this",
+        find: "return key?.worker === worker && key.generation === generation ? key",
+        replace: "return key && worker && generation ? key",
       },
     ],
   },
@@ -67,8 +67,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["I4", "I3"],
     patches: [
       {
-        find: 'if (!leases.every((lease) => lease !== undefined)) return "lost";',
-        replace: 'if (items.length === 1 && leases[0] === undefined) return "lost";',
+        find: 'if (!keys.every((key) => key !== undefined)) return "lost";',
+        replace: 'if (items.length === 1 && keys[0] === undefined) return "lost";',
       },
     ],
   },

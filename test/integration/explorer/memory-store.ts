@@ -71,8 +71,8 @@ export function memoryStore(parts: typeof Parts, time: ExploredTimers): StoreUnd
         queue.map(({ keyId, seq, attempts, dueAtMs }) => `${keyId} ${seq} ${attempts} ${relative(dueAtMs)}`),
       );
       const keyTexts = keys().map(
-        ({ name, worker, wakeAtMs, claimed, suspects, head, waiting }) =>
-          `${name} ${worker === null} ${relative(wakeAtMs)} ${claimed} ${suspects} ${head?.position} ${waiting}`,
+        ({ name, worker, wakeAtMs, claimed, suspects, position, waiting }) =>
+          `${name} ${worker === null} ${relative(wakeAtMs)} ${claimed} ${suspects} ${position} ${waiting}`,
       );
       return JSON.stringify([rows.sort(), queued.sort(), keyTexts.sort()]);
     },
