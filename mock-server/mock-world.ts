@@ -4,7 +4,6 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { asyncDispose, dispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "./checks.ts";
-import type { Controls } from "./control/contract.ts";
 import { type ControlApi, createControlApi, createExpectations } from "./control/control-api.ts";
 import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/deliveries.ts";
 import { createEventStream } from "./control/event-stream.ts";
@@ -149,16 +148,11 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
     },
   });
   const stream = createEventStream(worlds, realClock);
-  let controls: Controls | undefined;
   const service: Service = {
     worlds,
     named,
     find: (wanted) => (wanted === (name ?? mainWorld) ? service : (named.get(wanted) ?? null)),
-    async controls() {
-      const { createControls } = await import("./control/contract.ts");
-      controls ??= createControls({ worlds, clock, version, directory });
-      return controls;
-    },
+    context: { worlds, clock, version, directory },
     stream,
     pageFiles,
   };
@@ -195,7 +189,7 @@ export function toMockWorld(
   const worldClock = createWorldClock(worlds, clock);
   let control: ControlApi | undefined;
   const getControl = () => {
-    control ??= createControlApi(service.controls, () => void worlds.current);
+    control ??= createControlApi(service.context);
     return control;
   };
   return {

@@ -154,8 +154,8 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       async create(input = {}) {
         // Loaded when first needed, with zod.
         const { checkRouteInput } = await import("./control/route.ts");
-        const { worldRoutes } = await import("./control/worlds.ts");
-        return (await add(checkRouteInput(worldRoutes.createWorld, input) as NewWorld)).world;
+        const { mockRoutes } = await import("./control/mock.ts");
+        return (await add(checkRouteInput(mockRoutes.createWorld, input) as NewWorld)).world;
       },
       get: (name) => entries.get(name)?.world,
       list: () => [...entries.values()].map(({ world }) => world),

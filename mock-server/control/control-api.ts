@@ -2,10 +2,10 @@ import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
-import type { Controls, contract } from "./contract.ts";
+import type { contract } from "./contract.ts";
 import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./deliveries.ts";
 import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./requests.ts";
-import type { RouteMethod } from "./route.ts";
+import type { ControlContext, RouteMethod } from "./route.ts";
 
 type Methods = {
   readonly [Name in keyof typeof controlCalls]: RouteMethod<(typeof contract)[Name]>;
@@ -17,29 +17,18 @@ type Methods = {
  */
 export interface ControlApi extends Methods {}
 
-type Method = (...parameters: unknown[]) => unknown;
-
 /**
- * The controls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and
- * message. A `body` that JSON cannot express is rejected as the client does.
- * @param getControls called once, at the first call
- * @param requireOpen throws when the world has ended
+ * The calls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and message. A
+ * `body` that JSON cannot express is rejected as the client does.
  */
-export function createControlApi(getControls: () => Promise<Controls>, requireOpen = () => {}): ControlApi {
-  let controls: Controls | undefined;
-  const call = async (name: CallName, parameters: readonly unknown[]) => {
-    const { ids, input, options } = readArguments(name, parameters);
-    controls ??= await getControls();
-    const control = controls[name] as Method;
-    if (input === undefined) return await control(...ids, options);
-    checkInput ??= await loadInputCheck();
-    return await control(...ids, checkInput(name, input), options);
-  };
+export function createControlApi(context: ControlContext): ControlApi {
   const methods = (Object.keys(controlCalls) as CallName[]).map((name) => {
     const method = async (...parameters: unknown[]) => {
       try {
-        requireOpen();
-        const response = await call(name, parameters);
+        context.worlds.signal.throwIfAborted();
+        const given = readArguments(name, parameters);
+        calls ??= await import("./contract.ts");
+        const response = await calls.runCall(name, context, given);
         // Callers may change what they get; parts of it are the world's own.
         return name === "getSnapshot" ? structuredClone(response) : response;
       } catch (error) {
@@ -51,15 +40,8 @@ export function createControlApi(getControls: () => Promise<Controls>, requireOp
   return Object.fromEntries(methods) as ControlApi;
 }
 
-type InputCheck = (name: CallName, input: unknown) => unknown;
-
-let checkInput: InputCheck | undefined;
-
-async function loadInputCheck(): Promise<InputCheck> {
-  const { contract } = await import("./contract.ts");
-  const { checkRouteInput } = await import("./route.ts");
-  return (name, input) => checkRouteInput(contract[name], input);
-}
+/** The calls themselves, loaded with zod when the first one is made. */
+let calls: typeof import("./contract.ts") | undefined;
 
 /** The error as callers of the control API get it: without the classes and codes of the service's own API. */
 export function toMockServerError(error: unknown): MockServerError {

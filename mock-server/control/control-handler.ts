@@ -3,18 +3,18 @@ import { MockServerError } from "../errors.ts";
 import { readBody } from "../read-body.ts";
 import * as snapshot from "../snapshot/snapshot.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { type Controls, contract } from "./contract.ts";
+import { contract, runCall } from "./contract.ts";
 import { toMockServerError } from "./control-api.ts";
 import type { EventStream } from "./event-stream.ts";
 import { createOpenapiDocument, errorStatuses } from "./openapi.ts";
-import { checkRouteInput, methodOf, pathOf, type Route } from "./route.ts";
+import { type ControlContext, methodOf, pathOf, type Route } from "./route.ts";
 
 export const controlPath = "/_mock/v1";
 
 export interface ControlHandlerOptions {
   /** From `/_mock/v1` on, without the prefix of a world. */
   readonly path: string;
-  readonly controls: Controls;
+  readonly context: ControlContext;
   readonly stream: EventStream;
   /** Longest request body. Default: 512,000,000 bytes. */
   readonly bodyBytesMax?: number | undefined;
@@ -39,13 +39,8 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
     return options.stream.open(headers.get("last-event-id"), signal);
   }
   const { name, route, ids } = findRoute(method, path);
-  const input = checkRouteInput(
-    route,
-    method === "GET" ? readQuery(searchParams) : await readInput(name, request, options),
-  );
-  const control = options.controls[name] as (...parameters: unknown[]) => unknown;
-  const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
-  const response = await control(...parameters);
+  const input = method === "GET" ? readQuery(searchParams) : await readInput(name, request, options);
+  const response = await runCall(name, options.context, { ids, input, options: { signal } });
   if (name === "getSnapshot") return jsonResponse(200, snapshot.snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
 }

@@ -15,7 +15,6 @@ import {
 } from "../state/records.ts";
 import { isoTime, isoTimeOrNull, waitTimeoutMs } from "../time/duration.ts";
 import type { NumberedActivity, World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import * as fields from "./fields.ts";
 import { barsQuery, histogramOf } from "./fields.ts";
 import {
@@ -26,7 +25,7 @@ import {
   deliveryOutcomes,
   listPage,
 } from "./lists.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 import { waitForMatches } from "./wait-for-matches.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
@@ -129,19 +128,38 @@ export const deliveryRoutes = {
     summary: "A page of deliveries.",
     input: z.strictObject({ ...fields.listQuery, ...listed }),
     response: fields.pageOf(deliverySummary),
+    run({ worlds: { current: world } }, query = {}) {
+      return listPage(candidates(world, query), query, {
+        positionOf: ({ id }) => id,
+        matches: createDeliveryFilter(world, query),
+        view: (delivery) => viewDeliverySummary(world, delivery),
+      });
+    },
   }),
   countDeliveries: defineRoute("GET /deliveries/histogram", {
     summary: "How many deliveries were created per interval, by what became of them.",
     input: z.strictObject({ ...listed, ...barsQuery }),
     response: histogramOf(outcome),
+    run({ worlds: { current: world } }, { bars, ...filter } = {}) {
+      const items = [...candidates(world, filter)]
+        .filter(createDeliveryFilter(world, filter))
+        .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
+      return countByTime(items, deliveryOutcomes, { ...filter, bars });
+    },
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",
     response: deliveryDetail,
+    run: ({ worlds: { current } }, deliveryId) => viewDelivery(current, find(current, deliveryId)),
   }),
   replayDelivery: defineRoute("POST /deliveries/{id}/replay", {
     summary: "Sends a delivery again: same id, new timestamp and signature. Responds after the attempt.",
     response: deliveryDetail,
+    async run({ worlds }, deliveryId) {
+      const delivery = find(worlds.current, deliveryId);
+      await replayDelivery(worlds.current, deliveryId);
+      return viewDelivery(worlds.current, delivery);
+    },
   }),
   replayDeliveries: defineRoute("POST /deliveries/replay", {
     summary: "Sends all matching deliveries again; responds when the attempts have started.",
@@ -151,50 +169,24 @@ export const deliveryRoutes = {
       started: z.int(),
       skipped: z.int().describe("Those whose endpoint is disabled or deleted."),
     }),
-  }),
-  waitForDeliveries: defineRoute("POST /deliveries/wait", {
-    summary:
-      "Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ.",
-    input: expectedDeliveries,
-    response: fields.listOf(deliverySummary),
-  }),
-};
-
-export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof deliveryRoutes> {
-  const find = (deliveryId: string): DeliveryRecord =>
-    found(worlds.current.state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
-  return {
-    listDeliveries(query = {}) {
-      const world = worlds.current;
-      return listPage(candidates(world, query), query, {
-        positionOf: ({ id }) => id,
-        matches: createDeliveryFilter(world, query),
-        view: (delivery) => viewDeliverySummary(world, delivery),
-      });
-    },
-    countDeliveries({ bars, ...filter } = {}) {
-      const world = worlds.current;
-      const items = [...candidates(world, filter)]
-        .filter(createDeliveryFilter(world, filter))
-        .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
-      return countByTime(items, deliveryOutcomes, { ...filter, bars });
-    },
-    getDelivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
-    async replayDelivery(deliveryId) {
-      const delivery = find(deliveryId);
-      await replayDelivery(worlds.current, deliveryId);
-      return viewDelivery(worlds.current, delivery);
-    },
-    replayDeliveries({ limit = 1_000, rejected = true, ...filter } = {}) {
-      const world = worlds.current;
+    run({ worlds: { current: world } }, { limit = 1_000, rejected = true, ...filter } = {}) {
       const matches = createDeliveryFilter(world, { ...filter, rejected });
       const newest = [...candidates(world, filter)].filter(matches).toReversed().slice(0, limit);
       const ready = newest.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
       for (const { id } of ready) void replayDelivery(world, id);
       return { started: ready.length, skipped: newest.length - ready.length };
     },
-    async waitForDeliveries({ count, times, timeoutMs = waitTimeoutMs, ...filter } = {}, { signal } = {}) {
-      const world = worlds.current;
+  }),
+  waitForDeliveries: defineRoute("POST /deliveries/wait", {
+    summary:
+      "Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ.",
+    input: expectedDeliveries,
+    response: fields.listOf(deliverySummary),
+    async run(
+      { worlds: { current: world } },
+      { count, times, timeoutMs = waitTimeoutMs, ...filter } = {},
+      options,
+    ) {
       checkEvent(world, filter.event);
       const expectation = {
         noun: "delivery",
@@ -204,11 +196,19 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
         differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
         describe: describeDelivery,
       };
-      const matching = await waitForMatches(world, expectation, { count, times }, { timeoutMs, signal });
+      const matching = await waitForMatches(
+        world,
+        expectation,
+        { count, times },
+        { timeoutMs, signal: options?.signal },
+      );
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
-  };
-}
+  }),
+};
+
+const find = ({ state }: World, deliveryId: string): DeliveryRecord =>
+  found(state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
 
 /** The deliveries that a filter may match: those of one subject are found without a look at all others. */
 function candidates(world: World, { subject }: DeliveryFilter): Iterable<DeliveryRecord> {

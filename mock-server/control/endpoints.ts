@@ -4,9 +4,8 @@ import { found, notFound } from "../rules/service-error.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { id, listOf, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const newEndpoint = z.strictObject({
   url: z.string(),
@@ -55,70 +54,64 @@ const endpointDetail = z.object({
 export type EndpointSummary = z.output<typeof endpointSummary>;
 export type EndpointDetail = z.output<typeof endpointDetail>;
 
+/** That of the API. */
+const graceSecondsDefault = 86_400;
+
 export const endpointRoutes = {
   createEndpoint: defineRoute("POST /endpoints", {
     summary: "Creates a webhook endpoint.",
     input: newEndpoint,
     status: 201,
     response: endpointDetail,
-  }),
-  listEndpoints: defineRoute("GET /endpoints", {
-    summary: "Webhook endpoints of all workspaces, without their secrets.",
-    response: listOf(endpointSummary),
-  }),
-  updateEndpoint: defineRoute("PATCH /endpoints/{id}", {
-    summary: "Changes a webhook endpoint, or pauses and resumes it.",
-    input: endpointChange,
-    response: endpointDetail,
-  }),
-  deleteEndpoint: defineRoute("DELETE /endpoints/{id}", {
-    summary: "Deletes a webhook endpoint and cancels its pending deliveries.",
-  }),
-  rotateEndpointSecret: defineRoute("POST /endpoints/{id}/secrets", {
-    summary: "Issues a new signing secret; the old one verifies until its grace period ends.",
-    input: z.strictObject({
-      gracePeriodSeconds: z.int().min(0).optional().describe("Default: 86400, a day."),
-    }),
-    status: 201,
-    response: endpointDetail,
-  }),
-  getEndpoint: defineRoute("GET /endpoints/{id}", {
-    summary: "One webhook endpoint with its signing secrets.",
-    response: endpointDetail,
-  }),
-};
-
-/** That of the API. */
-const graceSecondsDefault = 86_400;
-
-export function createEndpointControls(worlds: WorldHolder): ControlsOf<typeof endpointRoutes> {
-  const find = (endpointId: string): WebhookEndpointRecord =>
-    found(worlds.current.state.endpoints.get(endpointId), "Webhook endpoint not found");
-  return {
-    createEndpoint({ workspaceId = worlds.seedData.workspaceId, ...input }) {
+    run({ worlds }, { workspaceId = worlds.seedData.workspaceId, ...input }) {
       const world = worlds.current;
       if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
       return viewEndpoint(world, addEndpoint(world, workspaceId, input));
     },
-    listEndpoints: () => ({
+  }),
+  listEndpoints: defineRoute("GET /endpoints", {
+    summary: "Webhook endpoints of all workspaces, without their secrets.",
+    response: listOf(endpointSummary),
+    run: ({ worlds }) => ({
       data: [...worlds.current.state.endpoints.values()].map((endpoint): EndpointSummary => {
         const { signingSecret: _, secrets, ...fields } = viewEndpoint(worlds.current, endpoint);
         return { ...fields, secrets: secrets.map(({ state, expiresAt }) => ({ state, expiresAt })) };
       }),
     }),
-    getEndpoint: (endpointId) => viewEndpoint(worlds.current, find(endpointId)),
-    updateEndpoint: (endpointId, change = {}) =>
-      viewEndpoint(worlds.current, changeEndpoint(worlds.current, find(endpointId), change)),
-    deleteEndpoint(endpointId) {
-      removeEndpoint(worlds.current, find(endpointId));
+  }),
+  updateEndpoint: defineRoute("PATCH /endpoints/{id}", {
+    summary: "Changes a webhook endpoint, or pauses and resumes it.",
+    input: endpointChange,
+    response: endpointDetail,
+    run: ({ worlds: { current } }, endpointId, change = {}) =>
+      viewEndpoint(current, changeEndpoint(current, find(current, endpointId), change)),
+  }),
+  deleteEndpoint: defineRoute("DELETE /endpoints/{id}", {
+    summary: "Deletes a webhook endpoint and cancels its pending deliveries.",
+    run: ({ worlds: { current } }, endpointId) => removeEndpoint(current, find(current, endpointId)),
+  }),
+  rotateEndpointSecret: defineRoute("POST /endpoints/{id}/secrets", {
+    summary: "Issues a new signing secret; the old one verifies until its grace period ends.",
+    input: z.strictObject({
+      gracePeriodSeconds: z.int().min(0).optional().describe(`Default: ${graceSecondsDefault}, a day.`),
+    }),
+    status: 201,
+    response: endpointDetail,
+    run({ worlds: { current } }, endpointId, input) {
+      const endpoint = find(current, endpointId);
+      addSecret(current, endpoint, input?.gracePeriodSeconds ?? graceSecondsDefault);
+      return viewEndpoint(current, endpoint);
     },
-    rotateEndpointSecret(endpointId, { gracePeriodSeconds = graceSecondsDefault } = {}) {
-      const endpoint = find(endpointId);
-      addSecret(worlds.current, endpoint, gracePeriodSeconds);
-      return viewEndpoint(worlds.current, endpoint);
-    },
-  };
-}
+  }),
+  getEndpoint: defineRoute("GET /endpoints/{id}", {
+    summary: "One webhook endpoint with its signing secrets.",
+    response: endpointDetail,
+    run: ({ worlds: { current } }, endpointId) => viewEndpoint(current, find(current, endpointId)),
+  }),
+};
+
+const find = ({ state }: World, endpointId: string): WebhookEndpointRecord =>
+  found(state.endpoints.get(endpointId), "Webhook endpoint not found");
 
 function viewEndpoint(
   { state, clock }: World,

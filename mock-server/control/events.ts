@@ -10,10 +10,9 @@ import { conflict, found, notFound } from "../rules/service-error.ts";
 import type { EventRecord, WebhookEndpointRecord } from "../state/records.ts";
 import { isoTime } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { deliverySummary, viewDeliverySummary } from "./deliveries.ts";
 import { id, listOf, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const schema: z.ZodType = z.lazy(() =>
   // `true` and `false` are schemas without keywords.
@@ -113,48 +112,34 @@ export const eventRoutes = {
       clientId: id,
       inputDocumentIds: z.array(id).describe("Documents already held are left out."),
     }),
+    run({ worlds }, input) {
+      const { clientId, documents } = syncDocuments(worlds.current, input);
+      return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
+    },
   }),
   listCatalog: defineRoute("GET /catalog", {
     summary: "Every event that the mock can send, with an example of its payload.",
     response: listOf(catalogEvent),
+    run: ({ worlds }) => ({
+      data: listCatalog(worlds.current).map(({ name, description, version }) => {
+        const example = isKnownEventName(name) ? exampleFields(name) : {};
+        return { name, description, version, example };
+      }),
+    }),
   }),
   addCatalogEvent: defineRoute("POST /catalog", {
     summary: "Adds a future event to the catalog.",
     input: newCatalogEvent,
     status: 201,
     response: z.object({ name: z.string() }),
+    run: ({ worlds }, event) => ({ name: addToCatalog(worlds.current, event).name }),
   }),
   sendEvent: defineRoute("POST /events", {
     summary: "Sends an event of the catalog with any payload.",
     input: eventToSend,
     status: 201,
     response: z.object({ eventId: id }),
-  }),
-  getEvent: defineRoute("GET /events/{id}", {
-    summary:
-      "One event with its exact body and its deliveries; only events that an endpoint subscribes to are kept.",
-    response: eventSummary.extend({
-      workspaceId: id,
-      body: z.string().describe("The exact text that is signed and sent."),
-      deliveries: z.array(deliverySummary),
-    }),
-  }),
-};
-
-export function createEventControls(worlds: WorldHolder): ControlsOf<typeof eventRoutes> {
-  return {
-    syncDocuments(input) {
-      const { clientId, documents } = syncDocuments(worlds.current, input);
-      return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
-    },
-    addCatalogEvent: (event) => ({ name: addToCatalog(worlds.current, event).name }),
-    listCatalog: () => ({
-      data: listCatalog(worlds.current).map(({ name, description, version }) => {
-        const example = isKnownEventName(name) ? exampleFields(name) : {};
-        return { name, description, version, example };
-      }),
-    }),
-    sendEvent({ name, payload, endpointId, ...input }) {
+    run({ worlds }, { name, payload, endpointId, ...input }) {
       const world = worlds.current;
       const endpoint = endpointId === undefined ? undefined : findEnabledEndpoint(world, endpointId);
       const workspaceId = endpoint?.workspaceId ?? input.workspaceId ?? worlds.seedData.workspaceId;
@@ -166,13 +151,22 @@ export function createEventControls(worlds: WorldHolder): ControlsOf<typeof even
       if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
       return { eventId: emitCustomEvent(world, { workspaceId, name, payload, endpointId }) };
     },
-    getEvent(eventId) {
+  }),
+  getEvent: defineRoute("GET /events/{id}", {
+    summary:
+      "One event with its exact body and its deliveries; only events that an endpoint subscribes to are kept.",
+    response: eventSummary.extend({
+      workspaceId: id,
+      body: z.string().describe("The exact text that is signed and sent."),
+      deliveries: z.array(deliverySummary),
+    }),
+    run({ worlds }, eventId) {
       const event = found(worlds.current.state.events.get(eventId), `event "${eventId}" not found`);
-      const [view] = viewEvents(worlds.current, [event]);
-      return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
+      const { workspaceId, body } = event;
+      return { ...viewEvent(worlds.current, event), workspaceId, body };
     },
-  };
-}
+  }),
+};
 
 function findEnabledEndpoint({ state }: World, endpointId: string): WebhookEndpointRecord {
   const endpoint = found(state.endpoints.get(endpointId), "Webhook endpoint not found");
@@ -180,14 +174,10 @@ function findEnabledEndpoint({ state }: World, endpointId: string): WebhookEndpo
   return endpoint;
 }
 
-type EventView = ReturnType<typeof viewEvents>[number];
-
-/** Events with their deliveries. */
-export function viewEvents(world: World, events: readonly EventRecord[]) {
-  return events.map(({ id, name, occurredAtMs }) => ({
-    eventId: id,
-    name,
-    occurredAt: isoTime(occurredAtMs),
-    deliveries: deliveriesOfEvent(world, id).map((delivery) => viewDeliverySummary(world, delivery)),
-  }));
-}
+/** An event with its deliveries. */
+export const viewEvent = (world: World, { id, name, occurredAtMs }: EventRecord) => ({
+  eventId: id,
+  name,
+  occurredAt: isoTime(occurredAtMs),
+  deliveries: deliveriesOfEvent(world, id).map((delivery) => viewDeliverySummary(world, delivery)),
+});

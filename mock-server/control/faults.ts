@@ -2,12 +2,17 @@ import * as z from "zod";
 import { contractProfile } from "../faults.ts";
 import { checkFaultPlan } from "../graphql/checks.ts";
 import { notFound } from "../rules/service-error.ts";
-import { type ApiFault, type DeliveryFault, type FaultPlan, faultPlanSchema } from "../state/fault.ts";
+import {
+  type ApiFault,
+  type DeliveryFault,
+  type FaultPlan,
+  faultPlanSchema,
+  type Immutable,
+} from "../state/fault.ts";
 import { isoTime } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const fired = z.object({
   sequence: z.int(),
@@ -42,61 +47,58 @@ export const faultRoutes = {
   getFaults: defineRoute("GET /faults", {
     summary: "The fault plan and the faults that fired.",
     response: faults,
+    run: ({ worlds }) => viewFaults(worlds.current),
   }),
   setFaults: defineRoute("PUT /faults", {
     summary: "Replaces the fault plan; the log of fired faults stays.",
     input: newFaults,
     response: faults,
+    run({ worlds }, faults = {}) {
+      worlds.current.faults.replace(planOf(worlds.current, faults));
+      return changed(worlds.current);
+    },
   }),
   addFaults: defineRoute("POST /faults", {
     summary: "Adds rules to the fault plan; those that are active stay as they are.",
     input: newFaults,
     response: faults,
+    run({ worlds }, faults = {}) {
+      worlds.current.faults.add(planOf(worlds.current, faults));
+      return changed(worlds.current);
+    },
   }),
   removeFault: defineRoute("DELETE /faults/{id}", {
     summary: "Ends one rule of the fault plan.",
     response: faults,
+    run({ worlds }, id) {
+      const removed = worlds.current.faults.remove(Number(id));
+      if (!removed)
+        throw notFound(`there is no fault rule with the id ${id}; it has been removed or replaced`);
+      return changed(worlds.current);
+    },
   }),
-  clearFaults: defineRoute("DELETE /faults", { summary: "Ends all faults and empties the log." }),
+  clearFaults: defineRoute("DELETE /faults", {
+    summary: "Ends all faults and empties the log.",
+    run({ worlds }) {
+      worlds.current.faults.clear();
+      changed(worlds.current);
+    },
+  }),
 };
 
-type FaultControls = ControlsOf<typeof faultRoutes>;
+const viewFaults = ({ faults }: World): FaultsView => ({
+  plan: faults.plan(),
+  rules: [...faults.rules()],
+  fired: faults.fired().map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
+});
 
-export function createFaultControls(worlds: WorldHolder): FaultControls {
-  const getFaults = (): FaultsView => {
-    const { faults } = worlds.current;
-    return {
-      plan: faults.plan(),
-      rules: [...faults.rules()],
-      fired: faults.fired().map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
-    };
-  };
-  const changed = (): FaultsView => {
-    worlds.current.emit({ type: "faults.changed" });
-    return getFaults();
-  };
-  return {
-    getFaults,
-    setFaults(faults = {}) {
-      worlds.current.faults.replace(planOf(worlds.current, faults));
-      return changed();
-    },
-    addFaults(faults = {}) {
-      worlds.current.faults.add(planOf(worlds.current, faults));
-      return changed();
-    },
-    removeFault(id) {
-      if (worlds.current.faults.remove(Number(id))) return changed();
-      throw notFound(`there is no fault rule with the id ${id}; it has been removed or replaced`);
-    },
-    clearFaults() {
-      worlds.current.faults.clear();
-      changed();
-    },
-  };
+/** Reports that the plan has changed. */
+function changed(world: World): FaultsView {
+  world.emit({ type: "faults.changed" });
+  return viewFaults(world);
 }
 
-type NewFaults = Parameters<FaultControls["setFaults"]>[0] & object;
+type NewFaults = Immutable<z.output<typeof newFaults>>;
 
 function planOf(world: World, { profile, api = [], deliveries = [] }: NewFaults): FaultPlan {
   const permitted = profile === "contract" ? (contractProfile.deliveries ?? []) : [];

@@ -1,5 +1,4 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import * as z from "zod";
 import { MockServerError } from "../errors.ts";
 import { countScheduled } from "../rules/delivery-attempt.ts";
@@ -15,14 +14,15 @@ import {
   deliveryStatusSchema,
   taskStatusSchema,
 } from "../state/records.ts";
-import { durationForms, isoTime, isoTimeOrNull, parseDurationMs } from "../time/duration.ts";
+import { isoTime, isoTimeOrNull } from "../time/duration.ts";
 import { realClock } from "../time/real-clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import type { World } from "../world/world.ts";
-import { createWorldClock, type WorldHolder } from "../world/world-holder.ts";
+import { createWorldClock } from "../world/world-holder.ts";
 import { isRejected } from "./deliveries.ts";
-import { duration, id, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { duration, id, listOf, time } from "./fields.ts";
+import { type ControlContext, defineRoute } from "./route.ts";
+import { type NewWorld, newWorld, type WorldDirectory, world } from "./worlds.ts";
 
 const health = z.object({
   status: z.literal("ok"),
@@ -96,97 +96,108 @@ const snapshot = z.looseObject({}) as unknown as z.ZodType<Snapshot, object>;
 export type Overview = z.output<typeof overview>;
 export type ClockView = z.output<typeof clock>;
 
+function requireDirectory({ directory }: ControlContext): WorldDirectory {
+  if (directory) return directory;
+  throw new MockServerError("NOT_FOUND", "only the mock's own control API, without /w/, has worlds");
+}
+
+const virtualOf = ({ clock }: ControlContext): VirtualClock | null => ("advance" in clock ? clock : null);
+
 export const mockRoutes = {
   getHealth: defineRoute("GET /health", {
     summary: "Version, time and number of resets of the mock.",
     response: health,
+    run: ({ worlds, clock, version }) => ({
+      status: "ok" as const,
+      version,
+      now: isoTime(clock.now()),
+      epoch: worlds.current.epoch,
+    }),
   }),
   getOverview: defineRoute("GET /overview", {
     summary: "Counts of everything, how each endpoint responds, what runs, and the next timers.",
     response: overview,
+    run: ({ worlds }) => overviewOf(worlds.current),
   }),
-  getClock: defineRoute("GET /clock", { summary: "The mock's time and timers.", response: clock }),
-  advanceClock: defineRoute("POST /clock/advance", {
-    summary: "Advances a virtual clock; responds when everything due until then has settled.",
-    input: z.strictObject({ by: duration }),
-    response: advanced,
-  }),
-  reset: defineRoute("POST /reset", {
-    summary: "Restarts from the seed: state, ids, time, rate limits, journal, faults and timers.",
-  }),
-  getSnapshot: defineRoute("GET /snapshot", {
-    summary: "The whole state as one document.",
-    response: snapshot,
-  }),
-  restoreSnapshot: defineRoute("PUT /snapshot", {
-    summary: "Restores a snapshot, with its pending deliveries and stages.",
-    // Checked in detail by the reader of snapshots, also over HTTP.
-    input: z.unknown() as unknown as z.ZodType<Snapshot, object>,
-  }),
-};
-
-export interface MockControlsOptions {
-  readonly worlds: WorldHolder;
-  readonly clock: Clock | VirtualClock;
-  readonly version: string;
-}
-
-export function createMockControls({
-  worlds,
-  clock,
-  version,
-}: MockControlsOptions): ControlsOf<typeof mockRoutes> {
-  const virtual = "advance" in clock ? clock : null;
-  const worldClock = createWorldClock(worlds, clock);
-  const now = () => isoTime(clock.now());
-  return {
-    getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),
-    getOverview() {
-      const { state } = worlds.current;
-      const tasks = { RUNNING: 0, COMPLETED: 0, FAILED: 0 };
-      for (const { status } of state.tasks.values()) tasks[status]++;
-      const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
-      let rejectedDeliveries = 0;
-      for (const delivery of state.deliveries.values()) {
-        deliveries[delivery.status]++;
-        if (isRejected(delivery)) rejectedDeliveries++;
-      }
-      return {
-        rejectedDeliveries,
-        requests: worlds.current.journal.count,
-        activeFaults: countFaults(worlds.current.faults.plan()),
-        clients: state.clients.size,
-        endpoints: state.endpoints.size,
-        events: state.events.size,
-        tasks,
-        deliveries,
-        upcoming: upcoming(worlds.current),
-        ...healthOf(worlds.current),
-      };
-    },
-    getClock() {
+  getClock: defineRoute("GET /clock", {
+    summary: "The mock's time and timers.",
+    response: clock,
+    run(context): ClockView {
+      const virtual = virtualOf(context);
       const pending = virtual?.pending();
       return {
-        now: now(),
+        now: isoTime(context.clock.now()),
         mode: virtual ? "virtual" : "real",
         pendingTimers: pending?.timers ?? null,
         nextTimerAt: isoTimeOrNull(pending?.nextAtMs ?? null),
         aheadOfRealMs: virtual ? virtual.now() - realClock.now() : 0,
       };
     },
-    async advanceClock({ by }) {
-      const byMs = parseDurationMs(by);
-      if (byMs === undefined) throw new MockServerError("BODY_INVALID", `by: expected ${durationForms}`);
-      const fired = await worldClock.advance(byMs);
-      return { now: now(), fired };
+  }),
+  advanceClock: defineRoute("POST /clock/advance", {
+    summary: "Advances a virtual clock; responds when everything due until then has settled.",
+    input: z.strictObject({ by: duration }),
+    response: advanced,
+    async run({ worlds, clock }, { by }) {
+      const fired = await createWorldClock(worlds, clock).advance(by);
+      return { now: isoTime(clock.now()), fired };
     },
-    reset() {
-      worlds.reset();
-    },
-    getSnapshot: () => takeSnapshot(worlds.current, worlds.seedData.workspaceId),
-    restoreSnapshot(snapshot) {
-      restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds));
-    },
+  }),
+  reset: defineRoute("POST /reset", {
+    summary: "Restarts from the seed: state, ids, time, rate limits, journal, faults and timers.",
+    run: ({ worlds }) => worlds.reset(),
+  }),
+  getSnapshot: defineRoute("GET /snapshot", {
+    summary: "The whole state as one document.",
+    response: snapshot,
+    run: ({ worlds }) => takeSnapshot(worlds.current, worlds.seedData.workspaceId),
+  }),
+  restoreSnapshot: defineRoute("PUT /snapshot", {
+    summary: "Restores a snapshot, with its pending deliveries and stages.",
+    // Checked in detail by the reader of snapshots, also over HTTP.
+    input: z.unknown() as unknown as z.ZodType<Snapshot, object>,
+    run: ({ worlds }, snapshot) =>
+      restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds)),
+  }),
+  createWorld: defineRoute("POST /worlds", {
+    summary: "Creates an isolated world with its own keys, clock, faults, deliveries and seed.",
+    input: newWorld,
+    status: 201,
+    response: world,
+    run: (context, input = {}) => requireDirectory(context).create(input as NewWorld),
+  }),
+  listWorlds: defineRoute("GET /worlds", {
+    summary: "All worlds; `main` is the mock's own.",
+    response: listOf(world),
+    run: (context) => ({ data: requireDirectory(context).list() }),
+  }),
+  dropWorld: defineRoute("DELETE /worlds/{name}", {
+    summary: "Ends a world: its timers, deliveries and streams.",
+    run: (context, name) => requireDirectory(context).drop(name),
+  }),
+};
+
+function overviewOf(world: World): Overview {
+  const { state, journal, faults } = world;
+  const tasks = { RUNNING: 0, COMPLETED: 0, FAILED: 0 };
+  for (const { status } of state.tasks.values()) tasks[status]++;
+  const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
+  let rejectedDeliveries = 0;
+  for (const delivery of state.deliveries.values()) {
+    deliveries[delivery.status]++;
+    if (isRejected(delivery)) rejectedDeliveries++;
+  }
+  return {
+    rejectedDeliveries,
+    requests: journal.count,
+    activeFaults: countFaults(faults.plan()),
+    clients: state.clients.size,
+    endpoints: state.endpoints.size,
+    events: state.events.size,
+    tasks,
+    deliveries,
+    upcoming: upcoming(world),
+    ...healthOf(world),
   };
 }
 

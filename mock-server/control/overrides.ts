@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { checkOverride } from "../graphql/checks.ts";
-import { found } from "../rules/service-error.ts";
+import { notFound } from "../rules/service-error.ts";
 import { overrideSchema } from "../state/override.ts";
 import type { Override } from "../world/override-store.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { id, listOf } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const override = z.object({
   ...overrideSchema.shape,
@@ -22,37 +21,36 @@ export const overrideRoutes = {
     input: overrideSchema,
     status: 201,
     response: override,
+    run({ worlds }, { operation, data, patch, errors, ...options }) {
+      const world = worlds.current;
+      const respond = { ...(data === undefined ? {} : { data }), patch, errors };
+      checkOverride(world, operation, respond, options);
+      const override = world.overrides.add({ ...options, operation, respond });
+      world.emit({ type: "overrides.changed" });
+      return viewOverride(override);
+    },
   }),
   listOverrides: defineRoute("GET /overrides", {
     summary: "All overrides, oldest first, used up ones included.",
     response: listOf(override),
+    run: ({ worlds }) => ({ data: worlds.current.overrides.list().map(viewOverride) }),
   }),
-  removeOverride: defineRoute("DELETE /overrides/{id}", { summary: "Removes an override." }),
-  clearOverrides: defineRoute("DELETE /overrides", { summary: "Removes all overrides." }),
-};
-
-export function createOverrideControls(worlds: WorldHolder): ControlsOf<typeof overrideRoutes> {
-  return {
-    addOverride({ operation, data, patch, errors, ...options }) {
-      const respond = { ...(data === undefined ? {} : { data }), patch, errors };
-      checkOverride(worlds.current, operation, respond, options);
-      const override = worlds.current.overrides.add({ ...options, operation, respond });
-      worlds.current.emit({ type: "overrides.changed" });
-      return viewOverride(override);
-    },
-    listOverrides: () => ({ data: worlds.current.overrides.list().map(viewOverride) }),
-    removeOverride(overrideId) {
-      const { overrides } = worlds.current;
-      found(overrides.get(overrideId), `override "${overrideId}" not found`);
-      overrides.remove(overrideId);
+  removeOverride: defineRoute("DELETE /overrides/{id}", {
+    summary: "Removes an override.",
+    run({ worlds }, overrideId) {
+      const removed = worlds.current.overrides.remove(overrideId);
+      if (!removed) throw notFound(`override "${overrideId}" not found`);
       worlds.current.emit({ type: "overrides.changed" });
     },
-    clearOverrides() {
+  }),
+  clearOverrides: defineRoute("DELETE /overrides", {
+    summary: "Removes all overrides.",
+    run({ worlds }) {
       worlds.current.overrides.clear();
       worlds.current.emit({ type: "overrides.changed" });
     },
-  };
-}
+  }),
+};
 
 function viewOverride({ respond, ...override }: Override): OverrideView {
   const isFunction = typeof respond === "function";

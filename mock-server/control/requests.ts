@@ -9,7 +9,6 @@ import { type JournalEntry, journalEntrySchema } from "../state/records.ts";
 import { isoTime, waitTimeoutMs } from "../time/duration.ts";
 import type { RoundTrip } from "../world/request-journal.ts";
 import type { NumberedActivity } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import * as fields from "./fields.ts";
 import { barsQuery, histogramOf } from "./fields.ts";
 import {
@@ -20,7 +19,7 @@ import {
   requestResults,
   type TimeRange,
 } from "./lists.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 import { waitForMatches } from "./wait-for-matches.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
@@ -96,51 +95,46 @@ export const requestRoutes = {
     summary: "A page of the journal of GraphQL requests.",
     input: z.strictObject({ ...fields.listQuery, ...listed }),
     response: fields.pageOf(request),
-  }),
-  countRequests: defineRoute("GET /requests/histogram", {
-    summary: "How many GraphQL requests of the journal were made per interval, by their result.",
-    input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(result),
-  }),
-  getRequest: defineRoute("GET /requests/{id}", {
-    summary: "One GraphQL request, by its `sequence`, with its headers and response.",
-    response: requestDetail,
-  }),
-  waitForRequests: defineRoute("POST /requests/wait", {
-    summary:
-      "Responds once enough matching requests were made, or with 408, the nearest ones and why they differ.",
-    input: expectedRequests,
-    response: fields.listOf(request),
-  }),
-};
-
-export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof requestRoutes> {
-  return {
-    listRequests: (query = {}) =>
+    run: ({ worlds }, query = {}) =>
       listPage(worlds.current.journal.entries(), query, {
         positionOf: ({ sequence }) => sequence,
         matches: createRequestFilter(query),
         view: viewRequest,
       }),
-    countRequests({ bars, ...filter } = {}) {
+  }),
+  countRequests: defineRoute("GET /requests/histogram", {
+    summary: "How many GraphQL requests of the journal were made per interval, by their result.",
+    input: z.strictObject({ ...listed, ...barsQuery }),
+    response: histogramOf(result),
+    run({ worlds }, { bars, ...filter } = {}) {
       const items = worlds.current.journal
         .entries()
         .filter(createRequestFilter(filter))
         .map((entry) => ({ atMs: entry.atMs, series: resultOf(entry) }));
       return countByTime(items, requestResults, { ...filter, bars });
     },
-    getRequest(sequence) {
+  }),
+  getRequest: defineRoute("GET /requests/{id}", {
+    summary: "One GraphQL request, by its `sequence`, with its headers and response.",
+    response: requestDetail,
+    run({ worlds: { current } }, sequence) {
       const entry = found(
-        worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence),
+        current.journal.entries().find((entry) => String(entry.sequence) === sequence),
         `the journal has no request ${sequence}`,
       );
-      return { ...viewRequest(entry), message: viewMessage(worlds.current.roundTrips.get(entry.sequence)) };
+      return { ...viewRequest(entry), message: viewMessage(current.roundTrips.get(entry.sequence)) };
     },
-    async waitForRequests(
+  }),
+  waitForRequests: defineRoute("POST /requests/wait", {
+    summary:
+      "Responds once enough matching requests were made, or with 408, the nearest ones and why they differ.",
+    input: expectedRequests,
+    response: fields.listOf(request),
+    async run(
+      { worlds: { current: world } },
       { count, times, timeoutMs = waitTimeoutMs, after = 0, ...filter } = {},
-      { signal } = {},
+      options,
     ) {
-      const world = worlds.current;
       // With a misspelt operation a wait fails without its cause, and `times: 0` never does.
       if (filter.operation !== undefined) knownOperation(filter.operation, filter.router);
       const expectation = {
@@ -151,11 +145,16 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
         differences: (entry: JournalEntry) => differences(entry, { ...filter, after }),
         describe: describeRequest,
       };
-      const matching = await waitForMatches(world, expectation, { count, times }, { timeoutMs, signal });
+      const matching = await waitForMatches(
+        world,
+        expectation,
+        { count, times },
+        { timeoutMs, signal: options?.signal },
+      );
       return { data: matching.map(viewRequest) };
     },
-  };
-}
+  }),
+};
 
 type ListFilter = Omit<RequestFilter, "status"> &
   TimeRange & {

@@ -1,12 +1,11 @@
 import * as z from "zod";
 import { isoTime } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { textsOfDelivery, viewDeliverySummary } from "./deliveries.ts";
 import { id, inQuery, listOf, searchText, time } from "./fields.ts";
 import { createTextMatch, type TextMatch } from "./lists.ts";
 import { textsOfRequest } from "./requests.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 import { textsOfTask } from "./tasks.ts";
 
 const searchHit = z.object({
@@ -20,30 +19,24 @@ const searchHit = z.object({
 
 export type SearchHit = z.output<typeof searchHit>;
 
+const limitDefault = 6;
+
 export const searchRoutes = {
   search: defineRoute("GET /search", {
     summary: "Tasks, clients, deliveries, endpoints and requests that contain a text, newest first.",
     input: z.strictObject({
       text: searchText,
-      limit: inQuery(z.int().min(1).max(100)).optional().describe("Of each kind. Default: 6."),
+      limit: inQuery(z.int().min(1).max(100)).optional().describe(`Of each kind. Default: ${limitDefault}.`),
     }),
     response: listOf(searchHit),
-  }),
-};
-
-const limitDefault = 6;
-
-export function createSearchControls(worlds: WorldHolder): ControlsOf<typeof searchRoutes> {
-  return {
-    search({ text, limit = limitDefault }) {
-      const world = worlds.current;
-      const search: Search = { world, id: text, contains: createTextMatch(text), limit };
+    run({ worlds }, { text, limit = limitDefault }) {
+      const search: Search = { world: worlds.current, id: text, contains: createTextMatch(text), limit };
       const hits = [tasks, clients, endpoints, deliveries, requests].flatMap((find) => find(search));
       // What was looked for by its id comes first.
       return { data: [...hits.filter(({ isId }) => isId), ...hits.filter(({ isId }) => !isId)] };
     },
-  };
-}
+  }),
+};
 
 interface Search {
   readonly world: World;

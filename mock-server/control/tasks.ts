@@ -27,12 +27,11 @@ import {
 } from "../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { deliverySummary, isRejected } from "./deliveries.ts";
-import { eventSummary, viewEvents } from "./events.ts";
+import { eventSummary, viewEvent } from "./events.ts";
 import { id, listQuery, pageOf, searchText, time } from "./fields.ts";
 import { createTextMatch, listPage } from "./lists.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const stagePlan = stagePlanSchema.extend({
   durationMs: stagePlanSchema.shape.durationMs.optional().describe("Default: 0."),
@@ -135,37 +134,7 @@ export const taskRoutes = {
     input: newTask,
     status: 201,
     response: taskSummary,
-  }),
-  listTasks: defineRoute("GET /tasks", {
-    summary: "A page of tasks.",
-    input: tasksQuery,
-    response: pageOf(listedTask),
-  }),
-  getTask: defineRoute("GET /tasks/{id}", {
-    summary: "One task with its stages, and the events and deliveries about it.",
-    response: taskDetail,
-  }),
-  setTaskStatus: defineRoute("POST /tasks/{id}/status", {
-    summary: "Changes the status of a task.",
-    input: taskChange,
-    response: taskSummary,
-  }),
-  setStageStatus: defineRoute("POST /tasks/{id}/subtasks", {
-    summary: "Starts or finishes a stage of a task.",
-    input: stageChange,
-    status: 201,
-    response: stage,
-  }),
-  setTaskPlan: defineRoute("PUT /task-plans/{taskType}", {
-    summary:
-      "Changes how new tasks of a type progress; running tasks keep their plan. Without fields: as in the settings again.",
-    input: taskPlan,
-  }),
-};
-
-export function createTaskControls(worlds: WorldHolder): ControlsOf<typeof taskRoutes> {
-  return {
-    startTask(input) {
+    run({ worlds }, input) {
       const world = worlds.current;
       // Before a client is added for it.
       checkTaskLimit(world);
@@ -180,7 +149,12 @@ export function createTaskControls(worlds: WorldHolder): ControlsOf<typeof taskR
       });
       return viewTaskSummary(world, task);
     },
-    listTasks(query = {}) {
+  }),
+  listTasks: defineRoute("GET /tasks", {
+    summary: "A page of tasks.",
+    input: tasksQuery,
+    response: pageOf(listedTask),
+    run({ worlds }, query = {}) {
       const { status, type, workspaceId, text } = query;
       const world = worlds.current;
       const contains = createTextMatch(text);
@@ -198,9 +172,17 @@ export function createTaskControls(worlds: WorldHolder): ControlsOf<typeof taskR
         }),
       });
     },
-    getTask: (taskId) => viewTask(worlds.current, findTask(worlds.current, taskId)),
-    setTaskStatus(taskId, { customerError, ...change }) {
-      const world = worlds.current;
+  }),
+  getTask: defineRoute("GET /tasks/{id}", {
+    summary: "One task with its stages, and the events and deliveries about it.",
+    response: taskDetail,
+    run: ({ worlds: { current } }, taskId) => viewTask(current, findTask(current, taskId)),
+  }),
+  setTaskStatus: defineRoute("POST /tasks/{id}/status", {
+    summary: "Changes the status of a task.",
+    input: taskChange,
+    response: taskSummary,
+    run({ worlds: { current: world } }, taskId, { customerError, ...change }) {
       const { status, errorMessage, taxPrepResult, withinRetryGrace } = change;
       requireStatus("FAILED", status, { errorMessage, customerError, withinRetryGrace });
       requireStatus("COMPLETED", status, { taxPrepResult });
@@ -210,15 +192,25 @@ export function createTaskControls(worlds: WorldHolder): ControlsOf<typeof taskR
       const task = setTaskStatus(world, { taskId, ...change, customerError: toCustomerError(customerError) });
       return viewTaskSummary(world, task);
     },
-    setStageStatus(taskId, change) {
+  }),
+  setStageStatus: defineRoute("POST /tasks/{id}/subtasks", {
+    summary: "Starts or finishes a stage of a task.",
+    input: stageChange,
+    status: 201,
+    response: stage,
+    run({ worlds }, taskId, change) {
       requireStatus("FAILED", change.status, { errorMessage: change.errorMessage });
       return viewStage(setStageStatus(worlds.current, { taskId, ...change }));
     },
-    setTaskPlan(taskType, plan = {}) {
-      setTaskPlan(worlds.current, taskType, planOf(worlds.current, taskType, plan));
-    },
-  };
-}
+  }),
+  setTaskPlan: defineRoute("PUT /task-plans/{taskType}", {
+    summary:
+      "Changes how new tasks of a type progress; running tasks keep their plan. Without fields: as in the settings again.",
+    input: taskPlan,
+    run: ({ worlds: { current } }, taskType, plan = {}) =>
+      setTaskPlan(current, taskType, planOf(current, taskType, plan)),
+  }),
+};
 
 /** @throws ServiceError BAD_USER_INPUT for a field that a task or stage of another status does not have */
 function requireStatus(expected: TaskStatus, status: TaskStatus, fields: Readonly<Record<string, unknown>>) {
@@ -259,7 +251,7 @@ function addGeneratedClient(world: World, workspaceId: string): string {
 }
 
 function viewTask(world: World, task: TaskRecord): TaskDetail {
-  const views = viewEvents(world, eventsOfSubject(world, task.id));
+  const views = eventsOfSubject(world, task.id).map((event) => viewEvent(world, event));
   return {
     ...viewTaskSummary(world, task),
     rejectedDeliveries: views.flatMap(({ deliveries }) => deliveries).filter(({ rejected }) => rejected)

@@ -4,9 +4,8 @@ import { found } from "../rules/service-error.ts";
 import { uploadContent } from "../rules/uploads.ts";
 import type { UploadRecord } from "../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../time/duration.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { id, listOf, texts, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const uploadSummary = z.object({
   id,
@@ -26,25 +25,17 @@ export const uploadRoutes = {
   listUploads: defineRoute("GET /uploads", {
     summary: "All uploads, oldest first.",
     response: listOf(uploadSummary),
+    run: ({ worlds }) => ({ data: [...worlds.current.state.uploads.values()].map(viewUpload) }),
   }),
   getUpload: defineRoute("GET /uploads/{id}", {
     summary: "One upload with the bytes received.",
     response: uploadDetail,
+    run({ worlds }, uploadId) {
+      const upload = found(worlds.current.state.uploads.get(uploadId), "Upload not found");
+      return { ...viewUpload(upload), contentBase64: toBase64(uploadContent(worlds.current, uploadId)) };
+    },
   }),
 };
-
-export function createUploadControls(worlds: WorldHolder): ControlsOf<typeof uploadRoutes> {
-  return {
-    listUploads: () => ({ data: [...worlds.current.state.uploads.values()].map(viewUpload) }),
-    getUpload(uploadId) {
-      const upload = found(worlds.current.state.uploads.get(uploadId), "Upload not found");
-      return {
-        ...viewUpload(upload),
-        contentBase64: toBase64(uploadContent(worlds.current, uploadId)),
-      };
-    },
-  };
-}
 
 const viewUpload = ({ createdAtMs, completedAtMs, ...upload }: UploadRecord) => ({
   ...upload,

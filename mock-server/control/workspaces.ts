@@ -11,12 +11,11 @@ import {
   revokeApiKey,
 } from "../rules/identity.ts";
 import { found } from "../rules/service-error.ts";
-import { type ApiKeyRecord, keyAccessSchema, roleSchema } from "../state/records.ts";
+import { type ApiKeyRecord, keyAccessSchema, type MembershipRecord, roleSchema } from "../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import type { WorldHolder } from "../world/world-holder.ts";
 import { id, listOf, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const workspace = z.object({
   id,
@@ -29,44 +28,34 @@ const workspace = z.object({
 
 const membership = z.object({ id, userId: id, workspaceId: id, role: roleSchema });
 
+const viewMembership = ({ id, userId, workspaceId, role }: MembershipRecord) => {
+  return { id, userId, workspaceId, role };
+};
+
 export const workspaceRoutes = {
   listWorkspaces: defineRoute("GET /workspaces", {
     summary: "All workspaces.",
     response: listOf(workspace),
+    run: ({ worlds }) => ({
+      data: [...worlds.current.state.workspaces.values()].map(
+        ({ id, name, slug, status, workspaceType, partnerId }) => {
+          return { id, name, slug, status, workspaceType, partnerId };
+        },
+      ),
+    }),
   }),
   updateMembership: defineRoute("PATCH /memberships/{id}", {
     summary: "Changes a member's role, at once and also for issued tokens.",
     input: z.strictObject({ role: roleSchema }),
     response: membership,
+    run: ({ worlds }, membershipId, { role }) =>
+      viewMembership(changeMembership(worlds.current, membershipId, role)),
   }),
   removeMembership: defineRoute("DELETE /memberships/{id}", {
     summary: "Removes a member, at once and also for issued tokens.",
+    run: ({ worlds }, membershipId) => removeMembership(worlds.current, membershipId),
   }),
 };
-
-export function createWorkspaceControls(worlds: WorldHolder): ControlsOf<typeof workspaceRoutes> {
-  return {
-    listWorkspaces: () => ({
-      data: [...worlds.current.state.workspaces.values()].map(
-        ({ id, name, slug, status, workspaceType, partnerId }) => ({
-          id,
-          name,
-          slug,
-          status,
-          workspaceType,
-          partnerId,
-        }),
-      ),
-    }),
-    updateMembership(membershipId, change) {
-      const { id, userId, workspaceId, role } = changeMembership(worlds.current, membershipId, change.role);
-      return { id, userId, workspaceId, role };
-    },
-    removeMembership(membershipId) {
-      removeMembership(worlds.current, membershipId);
-    },
-  };
-}
 
 const newApiKey = z.strictObject({
   workspaceId: id.optional().describe("Default: the first workspace."),
@@ -106,66 +95,37 @@ export const keyRoutes = {
     input: newApiKey,
     status: 201,
     response: apiKey.extend({ apiKey: z.string().describe("Shown only here.") }),
+    run({ worlds }, input = {}) {
+      const workspaceId = input.workspaceId ?? worlds.seedData.workspaceId;
+      const { apiKey, record } = createApiKey(worlds.current, { ...input, workspaceId });
+      return { ...viewApiKey(worlds.current, record), apiKey };
+    },
   }),
   listApiKeys: defineRoute("GET /api-keys", {
     summary: "All API keys, without the keys themselves.",
     response: listOf(apiKey),
+    run: ({ worlds: { current } }) => ({
+      data: [...current.state.apiKeys.values()].map((key) => viewApiKey(current, key)),
+    }),
   }),
-  revokeApiKey: defineRoute("DELETE /api-keys/{id}", { summary: "Revokes an API key." }),
+  revokeApiKey: defineRoute("DELETE /api-keys/{id}", {
+    summary: "Revokes an API key.",
+    run: ({ worlds }, apiKeyId) => revokeApiKey(worlds.current, apiKeyId),
+  }),
   createPartnerKey: defineRoute("POST /partner-keys", {
     summary: "Creates a partner key.",
     input: z.strictObject({ partnerId: id.optional().describe("Default: a new partner.") }),
     status: 201,
     response: z.object({ id, partnerId: id, partnerApiKey: z.string() }),
+    run({ worlds }, input = {}) {
+      const { partnerApiKey, record } = createPartnerKey(worlds.current, input);
+      return { id: record.id, partnerId: record.partnerId, partnerApiKey };
+    },
   }),
   listPartnerKeys: defineRoute("GET /partner-keys", {
     summary: "All partner keys, without the keys themselves.",
     response: listOf(z.object({ id, partnerId: id, createdAt: time, revokedAt: time.nullable() })),
-  }),
-  createPartnerToken: defineRoute("POST /partner-tokens", {
-    summary: "Issues a token of a partner key.",
-    input: z.strictObject({ keyId: id }),
-    status: 201,
-    response: z.object({ accessToken: z.string() }),
-  }),
-  createTokens: defineRoute("POST /tokens", {
-    summary: "Exchanges an API key for tokens, as a client does.",
-    input: z.strictObject({
-      apiKey: z.string().optional().describe("Default: the mock's own."),
-      keyId: id.optional().describe("Id of the key, in place of the key."),
-    }),
-    status: 201,
-    response: z.object({ userToken: z.string(), workspaceToken: z.string() }),
-  }),
-  listRateLimits: defineRoute("GET /rate-limits", {
-    summary: "Requests used and left of each key that has made some in its window.",
-    response: listOf(rateLimit),
-  }),
-};
-
-export function createKeyControls(worlds: WorldHolder): ControlsOf<typeof keyRoutes> {
-  return {
-    createApiKey(input = {}) {
-      const workspaceId = input.workspaceId ?? worlds.seedData.workspaceId;
-      const { apiKey, record } = createApiKey(worlds.current, { ...input, workspaceId });
-      return { ...viewApiKey(worlds.current, record), apiKey };
-    },
-    listApiKeys: () => ({
-      data: [...worlds.current.state.apiKeys.values()].map((key) => viewApiKey(worlds.current, key)),
-    }),
-    revokeApiKey(apiKeyId) {
-      revokeApiKey(worlds.current, apiKeyId);
-    },
-    createPartnerKey(input = {}) {
-      const { partnerApiKey, record } = createPartnerKey(worlds.current, input);
-      return { id: record.id, partnerId: record.partnerId, partnerApiKey };
-    },
-    createTokens({ apiKey = worlds.seedData.apiKey, keyId } = {}) {
-      const world = worlds.current;
-      if (keyId === undefined) return exchangeApiKey(world, { refreshToken: apiKey });
-      return issueTokens(world, found(world.state.apiKeys.get(keyId), "API key not found"));
-    },
-    listPartnerKeys: () => ({
+    run: ({ worlds }) => ({
       data: [...worlds.current.state.partnerKeys.values()].map(
         ({ id, partnerId, createdAtMs, revokedAtMs }) => ({
           id,
@@ -175,20 +135,39 @@ export function createKeyControls(worlds: WorldHolder): ControlsOf<typeof keyRou
         }),
       ),
     }),
-    createPartnerToken({ keyId }) {
+  }),
+  createPartnerToken: defineRoute("POST /partner-tokens", {
+    summary: "Issues a token of a partner key.",
+    input: z.strictObject({ keyId: id }),
+    status: 201,
+    response: z.object({ accessToken: z.string() }),
+    run: ({ worlds: { current } }, { keyId }) =>
+      issuePartnerToken(current, found(current.state.partnerKeys.get(keyId), "Partner key not found")),
+  }),
+  createTokens: defineRoute("POST /tokens", {
+    summary: "Exchanges an API key for tokens, as a client does.",
+    input: z.strictObject({
+      apiKey: z.string().optional().describe("Default: the mock's own."),
+      keyId: id.optional().describe("Id of the key, in place of the key."),
+    }),
+    status: 201,
+    response: z.object({ userToken: z.string(), workspaceToken: z.string() }),
+    run({ worlds }, { apiKey = worlds.seedData.apiKey, keyId } = {}) {
       const world = worlds.current;
-      return issuePartnerToken(world, found(world.state.partnerKeys.get(keyId), "Partner key not found"));
+      if (keyId === undefined) return exchangeApiKey(world, { refreshToken: apiKey });
+      return issueTokens(world, found(world.state.apiKeys.get(keyId), "API key not found"));
     },
-    listRateLimits() {
-      const { limiter, clock } = worlds.current;
-      return {
-        data: limiter
-          .usages(clock.now())
-          .map(({ resetsAtMs, ...usage }) => ({ ...usage, resetsAt: isoTimeOrNull(resetsAtMs) })),
-      };
-    },
-  };
-}
+  }),
+  listRateLimits: defineRoute("GET /rate-limits", {
+    summary: "Requests used and left of each key that has made some in its window.",
+    response: listOf(rateLimit),
+    run: ({ worlds: { current } }) => ({
+      data: current.limiter
+        .usages(current.clock.now())
+        .map(({ resetsAtMs, ...usage }) => ({ ...usage, resetsAt: isoTimeOrNull(resetsAtMs) })),
+    }),
+  }),
+};
 
 function viewApiKey(world: World, key: ApiKeyRecord): ApiKeyView {
   const membership = membershipOf(world, key);

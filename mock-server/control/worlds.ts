@@ -1,11 +1,9 @@
 import * as z from "zod";
-import { MockServerError } from "../errors.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { settingsSchema } from "../settings/settings-schema.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
 import { type FaultPlan, faultPlanSchema } from "../state/fault.ts";
-import { id, listOf, time } from "./fields.ts";
-import { type ControlsOf, defineRoute } from "./route.ts";
+import { id, time } from "./fields.ts";
 
 /** The worlds of a mock by name. */
 export interface WorldDirectory {
@@ -20,7 +18,7 @@ const name = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, hyphens and underscores");
 
-const world = z.object({
+export const world = z.object({
   name: z.string(),
   baseUrl: z.string(),
   gatewayUrl: z.string(),
@@ -33,7 +31,7 @@ const world = z.object({
   now: time,
 });
 
-const newWorld = z.strictObject({
+export const newWorld = z.strictObject({
   name: name.optional().describe("Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …."),
   seed: z.number().optional().describe("Default: from the mock's seed and the name, or that of its origin."),
   clock: z.enum(["real", "virtual"]).optional().describe("Default: as that of its origin, or of the mock."),
@@ -67,35 +65,4 @@ export interface NewWorld {
   readonly faults?: FaultPlan | undefined;
   /** Changes to the mock's settings. */
   readonly settings?: SettingsChanges | undefined;
-}
-
-export const worldRoutes = {
-  createWorld: defineRoute("POST /worlds", {
-    summary: "Creates an isolated world with its own keys, clock, faults, deliveries and seed.",
-    input: newWorld,
-    status: 201,
-    response: world,
-  }),
-  listWorlds: defineRoute("GET /worlds", {
-    summary: "All worlds; `main` is the mock's own.",
-    response: listOf(world),
-  }),
-  dropWorld: defineRoute("DELETE /worlds/{name}", {
-    summary: "Ends a world: its timers, deliveries and streams.",
-  }),
-};
-
-/** @param directory `null` in a named world, which cannot reach the others */
-export function createWorldControls(directory: WorldDirectory | null): ControlsOf<typeof worldRoutes> {
-  const worlds = (): WorldDirectory => {
-    if (directory) return directory;
-    throw new MockServerError("NOT_FOUND", "only the mock's own control API, without /w/, has worlds");
-  };
-  return {
-    createWorld: (input = {}) => worlds().create(input as NewWorld),
-    listWorlds: () => ({ data: worlds().list() }),
-    dropWorld(name) {
-      worlds().drop(name);
-    },
-  };
 }

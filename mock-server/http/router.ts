@@ -4,8 +4,8 @@
 
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import type { Controls } from "../control/contract.ts";
 import type { EventStream } from "../control/event-stream.ts";
+import type { ControlContext } from "../control/route.ts";
 import { toFetchResponse, type WireResponse } from "../faults.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody, type GraphqlRequest, type RequestBody, singleHeader } from "../graphql/request.ts";
@@ -32,8 +32,8 @@ export interface Service {
   readonly named: ReadonlyMap<string, Service>;
   /** The world that the prefix `/w/{name}` addresses. */
   find(name: string): Service | null;
-  /** Loaded at the first call, and then the same ones. */
-  controls(): Promise<Controls>;
+  /** What its control API works on. */
+  readonly context: ControlContext;
   readonly stream: EventStream;
   /** Reads the files of the inspector, by their path below the page; none when it is not built. */
   pageFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
@@ -135,7 +135,7 @@ async function inspectorResponse(service: Service, path: string, prefix: string)
 
 async function controlResponse(service: Service, path: string, request: Request): Promise<Response> {
   const { handleControl } = await import("../control/control-handler.ts");
-  return handleControl(request, { path, controls: await service.controls(), stream: service.stream });
+  return handleControl(request, { path, context: service.context, stream: service.stream });
 }
 
 // A request is served by the world that its path names (`/w/{name}/…`). Without such a prefix its key decides: an

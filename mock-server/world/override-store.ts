@@ -56,7 +56,6 @@ export interface OverrideStore {
   readonly size: number;
   add(override: Omit<Override, "id" | "calls">): Override;
   list(): readonly Override[];
-  get(id: string): Override | undefined;
   remove(id: string): boolean;
   clear(): void;
   /** The newest one that matches and has responses left; counts it. */
@@ -76,7 +75,6 @@ export function createOverrideStore(): OverrideStore {
       return override;
     },
     list: () => [...overrides.values()],
-    get: (id) => overrides.get(id),
     remove: (id) => overrides.delete(id),
     clear: () => overrides.clear(),
     take(target) {
