@@ -1,6 +1,5 @@
-// `npm run prove`: planted bugs, then every scope of the explorer, seeds of the simulation and of imports, imports that are
-// stopped at every step and pair of steps, and requests for the verifier beside another library. Each part has an equal
-// share of the time; nothing is kept between runs.
+// `npm run prove`: planted bugs, then every scope of the explorer, seeds of the simulation and of imports, and imports
+// that are stopped at every step and pair of steps. Each part has an equal share of the time; nothing is kept between runs.
 
 import { parseArgs } from "node:util";
 import { explore } from "../integration/explorer/explore.ts";
@@ -10,7 +9,6 @@ import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
 import { clientsWithFiles, stoppedImports, stories } from "../integration/sdk/imports/import-stops.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
-import { compareVerifiers } from "../unit/differential/compare-verifiers.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { indented, type Proof, withoutStacks } from "./proof.ts";
 
@@ -77,10 +75,6 @@ const parts = {
         const text = `${clients} clients with ${artifacts} documents each: ${what} (${count} runs)`;
         report(true, `${text}, ${undecided} undecided clients`);
       }
-  },
-  async differential({ leftMs, report }) {
-    const { count, failure } = await compareVerifiers(1, () => leftMs() <= 0);
-    report(failure === undefined, `${count} requests${failure === undefined ? "" : `\n${failure}`}`);
   },
 } satisfies Readonly<Record<string, Part>>;
 

@@ -1,7 +1,8 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { createVerifier, WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { secretA, secretB, signBytes, signDelivery } from "../../../support/signed-delivery.ts";
 import signatures from "../../../vectors/signatures.json" with { type: "json" };
 
@@ -116,6 +117,77 @@ describe("verifier.verify", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("a delivery of which one header is changed", () => {
+  const odd = [
+    "",
+    " ",
+    "\0",
+    "\n",
+    "\uFEFF",
+    "0",
+    "+",
+    "-",
+    "=",
+    ".5",
+    "e0",
+    "x",
+    ",",
+    ", ",
+    ",junk",
+    "v1,",
+    "v2",
+    "é",
+    "١",
+  ];
+  const respell: readonly ((text: string) => string)[] = [
+    (text) => text.toUpperCase(),
+    (text) => text.toLowerCase(),
+    (text) => text.replaceAll("+", "-").replaceAll("/", "_"),
+    (text) => text.replace(/=+$/, ""),
+    // The last of 43 characters of a signature has two unused bits.
+    (text) => text.replace(/.(?==$)/, (char) => String.fromCharCode(char.charCodeAt(0) + 1)),
+    (text) => `${text} ${text}`,
+  ];
+  const change = fc.oneof(
+    fc.constantFrom(...respell),
+    fc
+      .tuple(fc.nat(60), fc.nat(2), fc.constantFrom(...odd))
+      .map(([at, removed, inserted]) => (text: string) => {
+        return text.slice(0, at) + inserted + text.slice(at + removed);
+      }),
+  );
+  const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
+  const { headers, body: raw } = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
+  const signature = headers["webhook-signature"];
+
+  afterEach(() => void vi.useRealTimers());
+
+  it("is accepted only where what was signed is the same, and another library accepts it", async () => {
+    vi.useFakeTimers({ now: nowSeconds * 1000, toFake: ["Date"] });
+    const accepted = new Set<string>();
+    const names = Object.keys(headers) as (keyof typeof headers)[];
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), change, async (name, change) => {
+        const changed = { ...headers, [name]: change(headers[name]) };
+        const isAccepted = await verifier.verify(raw, changed).then(
+          () => true,
+          () => false,
+        );
+        if (!isAccepted) return;
+        accepted.add(name);
+        expect(() => new Webhook(secretA).verify(raw, changed)).not.toThrow();
+        expect(changed).toMatchObject({
+          ...headers,
+          "webhook-signature": expect.stringContaining(signature),
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+    // A signature beside that of the delivery changes nothing.
+    expect(accepted).toContain("webhook-signature");
   });
 });
 
