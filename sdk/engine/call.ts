@@ -1,3 +1,4 @@
+import { type Cache, createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Schema } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
@@ -440,8 +441,9 @@ export function createRoutes(parts: RouteParts) {
     url: urlBelow(gatewayUrl, "/graphql"),
     headers: { ...headers, ...(sourcePlatform && { "source-platform": sourcePlatform }) },
   };
-  const workspace = openAccess(parts, workspaceExchange, apiKey, base);
-  const partner = openAccess(parts, partnerLogin, partnerApiKey, gateway);
+  const limiters: Limiters = createBoundedCache(limitersMax);
+  const workspace = openAccess(parts, limiters, workspaceExchange, apiKey, base);
+  const partner = openAccess(parts, limiters, partnerLogin, partnerApiKey, gateway);
   const accesses = { base: workspace, gateway: partner ?? workspace };
   const routes = {
     base: { ...base, access: () => accesses.base ?? missing("apiKey") },
@@ -459,8 +461,15 @@ const jsonHeaders = {
   "content-type": "application/json",
 };
 
+/** How the limiter of a key is found, by its hash: the keys of both routers may be one. */
+type Limiters = Cache<string, () => RateLimiter>;
+
+// A client has two keys, and others for a while where they are rotated.
+const limitersMax = 8;
+
 function openAccess(
   parts: RouteParts,
+  limiters: Limiters,
   exchange: KeyExchange,
   source: ApiKeySource | undefined,
   route: Omit<Route, "access"> | undefined,
@@ -469,8 +478,7 @@ function openAccess(
   const { options, emit } = parts;
   const { rateLimit, baseUrl } = options;
   const { router } = exchange.operation;
-  // Of the key that is used now.
-  let latest: { readonly keyHash: string; readonly find: () => RateLimiter } | undefined;
+  let findLatest: (() => RateLimiter) | undefined;
   return {
     credentials: new Credentials({
       ...options,
@@ -482,13 +490,13 @@ function openAccess(
     }),
     limiter(keyHash) {
       if (!rateLimit) return undefined;
-      if (latest?.keyHash !== keyHash) {
-        const find = findLimiter({ ...options, rateLimit }, sha256(`${baseUrl.href}\n${keyHash}`));
-        latest = { keyHash, find };
-      }
-      return latest.find();
+      const find = getOrCreate(limiters, keyHash, () =>
+        findLimiter({ ...options, rateLimit }, sha256(`${baseUrl.href}\n${keyHash}`)),
+      );
+      findLatest = find;
+      return find();
     },
-    snapshot: () => latest?.find().snapshot(),
+    snapshot: () => findLatest?.().snapshot(),
   };
 }
 

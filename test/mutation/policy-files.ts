@@ -22,11 +22,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/events/webhook-event.ts": [],
   "sdk/rate-limit/sliding-window.ts": [],
   "sdk/rate-limit/slow-start.ts": [],
-  "sdk/request/classify-response.ts": [
-    "test/unit/sdk/request/classified-responses.test.ts",
-    "test/integration/sdk/request/network-failure.test.ts",
-    "test/unit/sdk/request/retry-after.test.ts",
-  ],
+  "sdk/request/classify-response.ts": [],
   "sdk/request/retry-policy.ts": [],
   "sdk/kernel/json.ts": [
     "test/integration/mock-server/control/control-handler.test.ts",

@@ -20,10 +20,14 @@ function engineWith(given: Fetch) {
 const never: Fetch = () => new Promise(() => {});
 
 describe("timeoutMs", () => {
-  it("timeoutMs ends a call whose response body stalls, and cancels the body, so that its connection is closed", async () => {
+  it.each([
+    ["so that its connection is closed", () => {}],
+    ["which may fail", () => Promise.reject(new Error("not now"))],
+  ])("timeoutMs ends a call whose response body stalls, and cancels the body, %s", async (_, end) => {
     let cancelled = false;
     const cancel = () => {
       cancelled = true;
+      return end();
     };
     const stalled = () =>
       new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{"data":')), cancel });

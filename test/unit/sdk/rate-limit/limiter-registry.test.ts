@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { RateLimitStore } from "../../../../sdk/rate-limit/shared-permits.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
@@ -44,6 +45,33 @@ describe("clients of one process", () => {
       [30, 1],
       [120, 2],
     ]);
+  });
+
+  it.each([
+    ["of the process", () => undefined],
+    ["of a store", (clock: VirtualClock) => memoryRateLimitStore(clock, () => 5)],
+  ])("the limit %s is that of the key on both routers, with one queue", async (_, storeOf) => {
+    const service = createFakeService();
+    const { clock, apiKey: partnerApiKey, baseUrl: gatewayUrl } = service;
+    const rateLimit = { store: storeOf(clock) };
+    const exchange = { loginViaPersonalApiToken: { accessToken: "partner-token" } };
+    let requests = 0;
+    const fetch: Fetch = async (_, init) => {
+      const { operationName } = JSON.parse(String(init.body));
+      if (operationName === "LoginPartner") return Response.json({ data: exchange });
+      if (operationName !== "ExchangeApiKey") requests += 1;
+      return operationName === "ExchangeApiKey" ? service.fetch(_, init) : Response.json({ data: {} });
+    };
+    const engine = openEngine(service, { gatewayUrl, partnerApiKey, rateLimit, fetch });
+    const calls = Array.from({ length: 200 }, (_, index) =>
+      engine.execute({ ...probe.query, router: index % 2 === 0 ? "base" : "gateway" }, {}),
+    );
+    await clock.advance(5_000);
+    expect(requests).toBe(120);
+    expect(engine.rateLimitSnapshot("base")).toMatchObject({ used: 120, queued: 80 });
+    expect(engine.rateLimitSnapshot("gateway")).toEqual(engine.rateLimitSnapshot("base"));
+    await clock.advance(2 * minuteMs);
+    await Promise.all(calls);
   });
 
   it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
