@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { tokenLifetimeMs } from "../../../../sdk/credentials/credentials.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   constantLegs,
   createEngineFixture,
   createTestEngine,
   openEngine,
+  type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService } from "../../../support/fake-service.ts";
+import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
+import { withLatency } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -111,37 +115,30 @@ describe("the API key", () => {
     expect(service.log.exchanges).toBe(2);
   });
 
-  it("the API key can be a function, whose rotated key is used although the old one was rejected", async () => {
-    let current = "old_key_123456";
-    const { service, engine } = createEngineFixture({
-      legs: constantLegs(10),
-      client: { apiKey: async () => current },
-    });
+  it("the API key of a function is read at each exchange, and used although the one before was rejected", async () => {
+    const service = createFakeService();
     const { clock } = service;
-    const before = codeOf(engine.execute(probe.query, {}));
-    await clock.advance(100);
-    expect(await before).toBe("API_KEY_REJECTED");
-    current = service.apiKey;
-    const after = codeOf(engine.execute(probe.query, {}));
-    await clock.advance(100);
-    expect(await after).toBe("no error");
-  });
-
-  const throws = () => {
-    throw new Error("no vault");
-  };
-  const failingSources: readonly (readonly [string, string, () => string | Promise<string>])[] = [
-    ["API_KEY_UNAVAILABLE", "rejects", () => Promise.reject(new Error("vault is sealed"))],
-    ["API_KEY_UNAVAILABLE", "throws", throws],
-    ["CONFIGURATION_INVALID", "returns nothing", () => undefined as unknown as string],
-    ["CONFIGURATION_INVALID", "returns a line end", () => "key_123456\n"],
-  ];
-  it.each(failingSources)("the API key is %s when its function %s", async (code, _, apiKey) => {
-    const { service, engine } = createEngineFixture({ client: { apiKey } });
-    const failure = codeOf(engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    expect(await failure).toBe(code);
-    expect(service.log.exchanges).toBe(0);
+    let reads = 0;
+    let key = service.apiKey;
+    const apiKey = async () => {
+      reads += 1;
+      return key;
+    };
+    const engine = openEngine(service, { apiKey });
+    const pollFor = async (ticks: number) => {
+      const codes: string[] = [];
+      for (let tick = 0; tick < ticks; tick += 1) {
+        codes.push(await codeOf(engine.execute(probe.query, {})));
+        await clock.advance(10_000);
+      }
+      return codes;
+    };
+    expect(new Set(await pollFor(60))).toEqual(new Set(["no error"]));
+    expect(reads).toBe(service.log.exchanges);
+    key = "rotated_key_123456";
+    expect((await pollFor(30)).at(-1)).toBe("API_KEY_REJECTED");
+    key = service.apiKey;
+    expect(await pollFor(1)).toEqual(["no error"]);
   });
 
   it("the API key is read again after its function did not return within timeoutMs", async () => {
@@ -215,33 +212,6 @@ describe("a failed exchange", () => {
   });
 });
 
-describe("a rejection of the token", () => {
-  it.each([
-    ["HTTP 401 without a body", { type: "status", status: 401 } as const],
-    ["me: null without an error", { type: "response", body: { data: { me: null } } } as const],
-    [
-      "UNAUTHENTICATED in a 200",
-      {
-        type: "response",
-        body: { errors: [{ message: "x", extensions: { code: "UNAUTHENTICATED" } }] },
-      } as const,
-    ],
-  ])("a rejection of the token by %s is repeated with one fresh token", async (_, rejection) => {
-    let wasRejected = false;
-    const { service, engine } = createEngineFixture({
-      fault() {
-        if (wasRejected) return undefined;
-        wasRejected = true;
-        return rejection;
-      },
-    });
-    const call = codeOf(engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    expect(await call).toBe("no error");
-    expect(service.log).toMatchObject({ exchanges: 2, accepted: 2 });
-  });
-});
-
 describe("a token for uploads", () => {
   it("a token for uploads is not counted against the rate limit, and only the rejected one is dropped", async () => {
     const { service, engine } = createEngineFixture();
@@ -256,5 +226,273 @@ describe("a token for uploads", () => {
     expect(replace()).toBe(true);
     expect((await engine.workspaceToken()).token).toBe((await second).token);
     expect(service.log).toMatchObject({ exchanges: 2, accepted: 0 });
+  });
+});
+
+describe("the lifetime of a token", () => {
+  const jwt = (claims: object) => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    return `${part({ alg: "none" })}.${part(claims)}.c2lnbmF0dXJl`;
+  };
+
+  it("is exp minus iat, both of the service's clock", () => {
+    expect(tokenLifetimeMs(jwt({ iat: 1_000, exp: 1_090 }))).toBe(90_000);
+  });
+
+  it.each([
+    ["an opaque token", "opaque"],
+    ["something with dots", "a.b.c"],
+    ["a payload that is no object", `x.${Buffer.from("12").toString("base64url")}.y`],
+    ["no exp", jwt({ sub: "x" })],
+    ["an exp that is text", jwt({ exp: "soon" })],
+    ["no iat", jwt({ exp: 315_360_000 })],
+    ["an exp long after iat", jwt({ iat: 1_000, exp: 315_360_000 })],
+    ["an exp before iat", jwt({ iat: 1_000, exp: 999 })],
+  ])("the lifetime of a token with %s is the documented one", (_, token) => {
+    expect(tokenLifetimeMs(token)).toBe(180_000);
+  });
+});
+
+// How often a key is exchanged is counted where the exchanges arrive.
+
+function isExchange(init: RequestInit | undefined): boolean {
+  return String(init?.body).includes("ExchangeApiKey");
+}
+
+/** A client of a service whose exchanges get this response, after 20 ms. */
+function setUp(exchange: Fetch) {
+  const service = createFakeService();
+  const { clock } = service;
+  let exchanges = 0;
+  const respond: Fetch = (url, init) => {
+    if (!isExchange(init)) return service.fetch(url, init);
+    exchanges += 1;
+    return exchange(url, init) as Promise<Response>;
+  };
+  const fetch = withLatency(respond as typeof service.fetch, clock, constantLegs(20));
+  const engine = openEngine(service, { apiKey: "key_1234567890", random: () => 0.5, fetch });
+  return { clock, engine, exchanges: () => exchanges };
+}
+
+describe("the number of exchanges", () => {
+  it("is that of the budget when one of two replicas rejects every token, and all calls succeed", async () => {
+    let requests = 0;
+    const rejected = { errors: [{ message: "x", extensions: { code: "UNAUTHENTICATED" } }] };
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: () => (requests++ % 2 === 1 ? { type: "rejection", body: rejected } : undefined),
+    });
+    const codes: Promise<string>[] = [];
+    for (let call = 0; call < 40; call += 1) {
+      codes.push(codeOf(engine.execute(probe.query, {})));
+      await service.clock.advance(100);
+    }
+    await service.clock.advance(1_000);
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
+    expect(service.log.exchanges).toBe(1 + 5);
+  });
+
+  it.each<[string, Fetch]>([
+    ["200 without a token", async () => Response.json({ data: {} })],
+    ["400", async () => new Response("no", { status: 400 })],
+    ["a page", async () => new Response("<html></html>", { headers: { "content-type": "text/html" } })],
+  ])("is one per 5 s while the exchange gets %s, whatever the number of calls", async (_, respond) => {
+    const { clock, engine, exchanges } = setUp(respond);
+    const codes: Promise<string>[] = [];
+    for (let tick = 0; tick < 100; tick += 1) {
+      codes.push(codeOf(engine.execute(probe.query, {})));
+      await clock.advance(100);
+    }
+    await clock.advance(1_000);
+    expect(await Promise.all(codes)).not.toContain("no error");
+    expect(exchanges()).toBe(2);
+    expect(clock.pending().timers).toBe(0);
+  });
+
+  const lost: Fetch = async () => {
+    throw new TypeError("fetch failed");
+  };
+
+  it.each<[string, string, Fetch]>([
+    ["a 500", "SERVICE_UNAVAILABLE", async () => new Response("", { status: 500 })],
+    ["no response", "NETWORK_FAILED", lost],
+  ])("is that of one call when ten wait for an exchange that gets %s", async (_, code, respond) => {
+    const { clock, engine, exchanges } = setUp(respond);
+    const codes = Array.from({ length: 10 }, () => codeOf(engine.execute(probe.query, {})));
+    await clock.advance(4_000);
+    expect(new Set(await Promise.all(codes))).toEqual(new Set([code]));
+    expect(exchanges()).toBe(4);
+  });
+
+  it("is one per call at most when a token lives hardly longer than a round trip", async () => {
+    const { service, engine } = createEngineFixture({
+      tokenTtlSeconds: 1,
+      legs: constantLegs(900),
+      client: { rateLimit: false },
+    });
+    const calls = Array.from({ length: 20 }, () => codeOf(engine.execute(probe.query, {})));
+    await service.clock.advance(10_000);
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(["no error"]));
+    for (let call = 0; call < 20; call += 1) {
+      const next = codeOf(engine.execute(probe.query, {}));
+      await service.clock.advance(10_000);
+      expect(await next).toBe("no error");
+    }
+    expect(service.log.exchanges).toBeLessThanOrEqual(21);
+  });
+});
+
+describe("an exchange that no call waits for", () => {
+  it("ends after timeoutMs and is not repeated", async () => {
+    const ended: unknown[] = [];
+    const { clock, engine, exchanges } = setUp(
+      (_, init) =>
+        new Promise((_resolve, reject) => {
+          init.signal.addEventListener("abort", () => {
+            ended.push(clock.monotonic());
+            reject(init.signal.reason);
+          });
+        }),
+    );
+    const startedAtMs = clock.monotonic();
+    const code = codeOf(engine.execute(probe.query, {}, { deadlineMs: 200 }));
+    await clock.advance(200);
+    expect(await code).toBe("DEADLINE_EXCEEDED");
+    await clock.advance(15_000);
+    expect(clock.pending().timers).toBe(0);
+    expect(ended).toEqual([startedAtMs + 15_000]);
+    expect(exchanges()).toBe(1);
+  });
+
+  it("still reaches the next call when it takes longer than the deadline of the call before", async () => {
+    const { service, engine } = createEngineFixture({ legs: constantLegs(800) });
+    const first = codeOf(engine.execute(probe.query, {}, { deadlineMs: 200 }));
+    await service.clock.advance(1_000);
+    expect(await first).toBe("DEADLINE_EXCEEDED");
+    const second = codeOf(engine.execute(probe.query, {}, { deadlineMs: 900 }));
+    await service.clock.advance(1_000);
+    expect(await second).toBe("no error");
+    expect(service.log.exchanges).toBe(1);
+  });
+
+  it("is sent once when it refreshes a token and fails, and calls continue with the token", async () => {
+    let isBroken = false;
+    let failed = 0;
+    const service = createFakeService();
+    const { clock } = service;
+    const fetch: Fetch = async (url, init) => {
+      if (!isBroken || !isExchange(init)) return service.fetch(url, init);
+      failed += 1;
+      return new Response("", { status: 503 });
+    };
+    const engine = openEngine(service, { fetch });
+    await engine.execute(probe.query, {});
+    await clock.advance(150_000);
+    isBroken = true;
+    for (let second = 0; second < 20; second += 1) {
+      await engine.execute(probe.query, {});
+      await clock.advance(1_000);
+    }
+    expect(failed).toBe(4);
+    isBroken = false;
+    await clock.advance(5_000);
+    await engine.execute(probe.query, {});
+    expect(service.log).toMatchObject({ exchanges: 2, rejected401: 0 });
+  });
+});
+
+const unauthenticated: Fault = {
+  type: "rejection",
+  body: { data: null, errors: [{ message: "Unauthorized", extensions: { code: "UNAUTHENTICATED" } }] },
+};
+const unauthorized: Fault = {
+  type: "rejection",
+  body: { data: null, errors: [{ message: "Unauthorized" }] },
+};
+
+/** Sends a query every 500 ms for a while. Returns the codes. */
+async function poll({ clock }: FakeService, engine: TestEngine, seconds: number): Promise<readonly string[]> {
+  const codes: Promise<string>[] = [];
+  for (let tick = 0; tick < seconds * 2; tick += 1) {
+    codes.push(codeOf(engine.execute(probe.query, {})));
+    await clock.advance(500);
+  }
+  await clock.advance(1_000);
+  return Promise.all(codes);
+}
+
+describe("a token that the service rejects", () => {
+  it("is replaced five times at once and then once per 5 s, and calls succeed within 5 s after the service has recovered", async () => {
+    let isBad = true;
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: () => (isBad ? unauthenticated : undefined),
+    });
+    expect(new Set(await poll(service, engine, 30))).toEqual(new Set(["TOKEN_REJECTED"]));
+    expect(service.log.exchanges).toBe(1 + 5 + 5);
+    isBad = false;
+    // What was issued while it was bad stays bad.
+    service.revokeTokens();
+    const codes = await poll(service, engine, 10);
+    expect(codes.slice(10)).toEqual(Array(10).fill("no error"));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 5 + 5 + 2);
+  });
+
+  it("is replaced at once, five times, when a mock or a service is started again and again", async () => {
+    const { service, engine } = createEngineFixture({ legs: constantLegs(20) });
+    const codes: string[] = [];
+    const restart = async () => {
+      service.revokeTokens();
+      const call = codeOf(engine.execute(probe.query, {}));
+      await service.clock.advance(100);
+      codes.push(await call);
+    };
+    for (let start = 0; start < 7; start += 1) await restart();
+    // The first exchanges the key, five replace its token, and the budget is empty.
+    expect(codes).toEqual([...Array(6).fill("no error"), "TOKEN_REJECTED"]);
+    await service.clock.advance(5_000);
+    await restart();
+    expect(codes.at(-1)).toBe("no error");
+  });
+
+  it("fails a call with TOKEN_REJECTED after one fresh token", async () => {
+    const { service, engine } = createEngineFixture({ fault: () => unauthenticated });
+    const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
+    await service.clock.advance(1_000);
+    expect(await failure).toMatchObject({ code: "TOKEN_REJECTED", outcome: "rejected", attempts: 2 });
+    expect(service.log.exchanges).toBe(2);
+    expect(service.log.applied).toEqual([]);
+  });
+});
+
+describe("Unauthorized without a code", () => {
+  it("is a missing permission, and the token is replaced when it is 30 s old", async () => {
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: (operation) => (operation === "ProbeMutation" ? unauthorized : undefined),
+    });
+    const codes: Promise<string>[] = [];
+    for (let second = 0; second < 600; second += 1) {
+      const operation = second % 2 === 0 ? probe.mutation : probe.query;
+      codes.push(codeOf(engine.execute(operation, {})));
+      await service.clock.advance(1_000);
+    }
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(["PERMISSION_DENIED", "no error"]));
+    expect(service.log.exchanges).toBeLessThanOrEqual(600 / 30);
+  });
+
+  it("is gone within 30 s after the service has recovered, because the token may have been bad", async () => {
+    let isBad = true;
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(20),
+      fault: () => (isBad ? unauthorized : undefined),
+    });
+    expect(new Set(await poll(service, engine, 20))).toEqual(new Set(["PERMISSION_DENIED"]));
+    isBad = false;
+    // What was issued while it was bad stays bad.
+    service.revokeTokens();
+    const codes = await poll(service, engine, 40);
+    expect(codes.slice(-20)).toEqual(Array(20).fill("no error"));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 2);
   });
 });

@@ -37,6 +37,7 @@ const misbehaviours: Readonly<Record<string, Callback>> = {
   "never settles": () => new Promise(() => {}),
   "returns nothing": () => undefined,
   "returns a number": () => 5,
+  "returns a line of text": () => "key_123456\n",
   "returns an object whose fields throw": () => trap,
   // biome-ignore lint/suspicious/noThenProperty: the caller's object.
   "returns a thenable that throws": () => ({ then: thrower }),
