@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isNestedDeeper } from "../../../../sdk/kernel/json.ts";
+import { isNestedDeeper, parseJsonText } from "../../../../sdk/kernel/json.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -52,5 +52,24 @@ describe("isNestedDeeper", () => {
   it("returns for a text that is not JSON", () => {
     expect(isNestedDeeper(`"${"\\".repeat(999)}`, 10)).toBe(false);
     expect(isNestedDeeper("[".repeat(1_000_000), 100)).toBe(true);
+  });
+});
+
+describe("parseJsonText", () => {
+  it("reads a file with a byte order mark", () => {
+    expect(parseJsonText('\ufeff{ "a": [1] }\n')).toEqual({ a: [1] });
+  });
+
+  it.each([
+    ["an unexpected sign", '{\n  "a": 1,\n  "b": }\n}\n', 3],
+    ["a comma too much", '{\n  "a": 1,\n}\n', 3],
+    ["a comma missing", '{\n  "a": 1\n  "b": 2\n}\n', 3],
+    ["a line break in a string", '{\n  "a": "x\n",\n "b": 1 }', 2],
+    ["text behind the value", "{}\n\nx\n", 3],
+    ["a comment", '{\n  // why\n  "a": 1\n}', 2],
+    ["an end too early", '{\n  "a": 1,\n', 3],
+    ["nothing", "", 1],
+  ])("names the line of %s", (_, text, line) => {
+    expect(() => parseJsonText(text)).toThrow(new RegExp(`^line ${line}: `));
   });
 });

@@ -1,15 +1,21 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import {
+  ask,
   CommandError,
+  choice,
   defineCommand,
+  list,
   onlyArgument,
+  parseFlags,
   runCommandGroup,
   text,
+  toggle,
   wholeNumber,
 } from "../../../../../sdk/kernel/cli/command-line.ts";
 import { runCommand } from "../../../../support/run-command.ts";
 
-const flags = {
+const showFlags = {
   store: text("<file>", "a file whose description is long enough to wrap at the width of a terminal"),
   retryCount: wholeNumber("retries", { min: 0, max: 9, fallback: 3 }),
 };
@@ -20,7 +26,7 @@ const showWith = (failureCode?: 1 | 2) =>
     failureCode,
     synopsis: "<id> [options]",
     about: "Shows a row.",
-    flags,
+    flags: showFlags,
     notes: "Exit code: 0 done.",
     async run(args, io) {
       const id = onlyArgument(args, "one id");
@@ -110,5 +116,96 @@ describe("runCommandGroup", () => {
   it("runCommandGroup shows the help of the subcommand that follows help", async () => {
     expect((await runGroup("help", "show")).code).toBe(8);
     expect((await runGroup("help", "shwo")).err).toContain("did you mean show?");
+  });
+});
+
+const flagTable = {
+  store: text("<file>", "a file"),
+  schema: text("<name>", "a schema", "main"),
+  timeoutMs: wholeNumber("a limit", { min: 1, max: 1000, fallback: 50 }),
+  kind: choice(["sliding", "fixed"], "a kind"),
+  only: list("<ids>", "ids"),
+  names: list("<names>", "names", { accepts: (name) => /^[a-z]+$/.test(name), expected: "letters" }),
+  json: toggle("as JSON"),
+};
+
+describe("parseFlags", () => {
+  it("parseFlags returns fallbacks for flags that are absent", () => {
+    expect(parseFlags([], flagTable)).toEqual({
+      flags: {
+        store: undefined,
+        schema: "main",
+        timeoutMs: 50,
+        kind: undefined,
+        only: [],
+        names: [],
+        json: false,
+      },
+      positionals: [],
+      rest: [],
+    });
+  });
+
+  it("parseFlags separates values, positionals and what follows --", () => {
+    const argv = [
+      "list",
+      "--timeout-ms=7",
+      "--store",
+      "-",
+      "--only",
+      "a,b",
+      "--only=c",
+      "--json",
+      "--",
+      "-x",
+    ];
+    expect(parseFlags(argv, flagTable)).toMatchObject({
+      flags: { store: "-", timeoutMs: 7, only: ["a", "b", "c"], json: true },
+      positionals: ["list"],
+      rest: ["-x"],
+    });
+  });
+
+  it.each([
+    [["--stoer", "x"], "unknown flag --stoer; did you mean --store?"],
+    [["--unrelated-flag"], "unknown flag --unrelated-flag"],
+    [["--store"], "Option '--store <value>' argument missing"],
+    [["--store", "--json"], expect.stringContaining("argument is ambiguous")],
+    [["--json=yes"], "Option '--json' does not take an argument"],
+    [["--names", "a,b1"], '--names: expected letters, got "b1"'],
+    [["--timeout-ms", "1.5"], '--timeout-ms: expected a whole number from 1 to 1000, got "1.5"'],
+    [["--kind", "slidign"], '--kind: expected sliding or fixed, got "slidign"; did you mean sliding?'],
+  ])("parseFlags rejects %j", (argv, message) => {
+    expect(() => parseFlags(argv, flagTable)).toThrow(
+      expect.objectContaining({ name: "UsageError", exitCode: 2, message }),
+    );
+  });
+});
+
+const { signal } = new AbortController();
+
+function asking(stop = signal) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  return { input, output, answer: ask("Continue? ", { input, output, signal: stop }) };
+}
+
+describe("ask", () => {
+  it("ask writes the question and returns the line", async () => {
+    const { input, output, answer } = asking();
+    input.write("yes\nno\n");
+    expect([await answer, String(output.read())]).toEqual(["yes", "Continue? "]);
+  });
+
+  it("ask returns an empty line at the end of the input", async () => {
+    const { input, answer } = asking();
+    input.end();
+    expect(await answer).toBe("");
+  });
+
+  it("ask returns an empty line when the program is stopped", async () => {
+    const stop = new AbortController();
+    const { answer } = asking(stop.signal);
+    stop.abort();
+    expect(await answer).toBe("");
   });
 });
