@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
-import { growthOf } from "../../../support/cpu-ms.ts";
 
 describe("the redactor", () => {
   it("the redactor removes a remembered value in every written form", () => {
@@ -180,17 +179,13 @@ function filled(part: string, length: number): string {
 }
 
 describe("the redactor and long texts", () => {
-  // Without its limit of length. A quadratic pattern needs a second for 40 KB, and minutes for ten times that.
-  it.each(Object.entries(hostileParts))(
-    "needs ten times the time for ten times the text, not a hundred times: %s",
-    async (_, part) => {
-      const redactor = createRedactor();
-      redactor.remember("key_1234567890");
-      const texts = new Map([40_000, 400_000].map((length) => [length, filled(part, length)]));
-      const run = (length: number) => redactor.text(texts.get(length) as string, length);
-      expect(await growthOf(40_000, run)).toBeLessThan(40);
-    },
-  );
+  // Without the limit of length. A pattern that takes each character more than once needs minutes.
+  it.each(Object.entries(hostileParts))("takes every character once: %s", (_, part) => {
+    const redactor = createRedactor();
+    redactor.remember("key_1234567890");
+    const text = filled(part, 600_000);
+    expect(redactor.text(text, text.length).length).toBeLessThanOrEqual(text.length);
+  });
 
   it.each([["message"], ["stack"], ["code"], ["name"]])(
     "limits the %s of a cause, however long it is",
