@@ -1,7 +1,6 @@
 import { version as eventsVersion } from "@workspace-tasks/events/catalog";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { version } from "@workspace-tasks/kernel/version.ts";
-import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { version, versionMismatch } from "@workspace-tasks/kernel/version.ts";
 import { invalidOption } from "./checks.ts";
 import { MockServerError } from "./errors.ts";
 import { wrongFaultRule } from "./graphql/checks.ts";

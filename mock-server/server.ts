@@ -1,4 +1,4 @@
-import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
+import { nodeProblem } from "@workspace-tasks/kernel/version.ts";
 import { invalidOption } from "./checks.ts";
 import { createMock, type MockServer, type Platform } from "./create-mock.ts";
 import { createHandler } from "./http/router.ts";

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
+import { nodeProblem } from "@workspace-tasks/kernel/version.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
   type BatchHandler,

@@ -1,12 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
+import { nodeProblem } from "@workspace-tasks/kernel/version.ts";
 import type { Router } from "./call/operation.ts";
-import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
-import { createEngine, type Engine } from "./engine/engine.ts";
+import { type Call, createEngine, type Engine, toCall } from "./engine/engine.ts";
 import { WorkspaceTasksError } from "./errors.ts";
 import { createImports, type Imports } from "./imports/imports.ts";
 import {

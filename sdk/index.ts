@@ -16,8 +16,8 @@ export {
   type WorkspaceTasksClient,
 } from "./client.ts";
 export type { ApiKeySource } from "./credentials/credentials.ts";
-export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";
+export type { Call, CallMeta, ResultWithMeta } from "./engine/engine.ts";
 export {
   type ErrorCode,
   errorCodes,
@@ -44,7 +44,6 @@ export {
   postgresJournal,
 } from "./imports/journal/postgres-journal.ts";
 export type { ClientTask, WaitForTasksOptions } from "./imports/wait-for-tasks.ts";
-export type { OpenUnion } from "./open-union.ts";
 export type {
   ArtifactInput,
   CollectConnectionInput,
@@ -108,6 +107,7 @@ export type {
   CreateWorkspaceInput,
   FirmSize,
   Me,
+  OpenUnion,
   PartnerWorkspace,
   PartnerWorkspaces,
   User,

@@ -8,7 +8,7 @@ import type { Logger } from "./call/diagnostics.ts";
 import { createRedactor } from "./call/redactor.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/credentials.ts";
 import { WorkspaceTasksError } from "./errors.ts";
-import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
+import type { RateLimitSettings } from "./rate-limit/rate-limiter.ts";
 import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";
 import type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";

@@ -2,7 +2,7 @@
 
 import { type RunCommand, runCommandGroup } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
-import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { versionMismatch } from "@workspace-tasks/kernel/version.ts";
 import {
   commands as mockCommands,
   version as mockServerVersion,

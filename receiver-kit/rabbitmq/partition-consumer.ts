@@ -19,10 +19,9 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
-import { BrokerConnection } from "./broker-connection.ts";
 import { decodeDelivery, movedMessage, taskOf } from "./delivery-message.ts";
 import { isOwnFault, reasonOf } from "./incident-log.ts";
-import { type Attempt, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
+import { type Attempt, BrokerConnection, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
 import type { Publisher } from "./publisher.ts";
 import { shardOf } from "./shard.ts";
 import * as topology from "./topology.ts";

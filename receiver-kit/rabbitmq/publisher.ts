@@ -12,8 +12,8 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
 import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
-import { BrokerConnection, type ConnectionSettings } from "./broker-connection.ts";
 import type { Attempt } from "./kept-open.ts";
+import { BrokerConnection, type ConnectionSettings } from "./kept-open.ts";
 import type { Route, Topology } from "./topology.ts";
 
 export interface OutgoingMessage extends Route {

@@ -1,7 +1,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Random } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { versionMismatch } from "@workspace-tasks/kernel/version.ts";
 import { ReceiverError, type ReceiverLogger } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 

@@ -1,11 +1,14 @@
 // The one list of events. Whatever needs all of them is typed by it, so that what is missing does not compile. Imports no
 // schemas: the mock server reads the catalog at its start and zod later.
 
-import { catalogTaskTypes } from "./task-type.ts";
-
 /** The release of this package, which those that use it compare with their own. */
 export { version } from "@workspace-tasks/kernel/version.ts";
-export { catalogTaskTypes } from "./task-type.ts";
+
+/** Task types with events, according to the catalog. An open set. @see interface §6 */
+export const catalogTaskTypes = ["BINDER", "TAX_PREP", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"] as const;
+
+/** A task type of the catalog, or any other string. */
+export type TaskType = (typeof catalogTaskTypes)[number] | (string & {});
 
 /** Events of one kind have the same fields: event-fields.ts. */
 export type EventKind = "task" | "stage" | "documents";

@@ -1,10 +1,9 @@
 // The fields of each kind of event. @see interface §6
 
 import * as z from "zod";
-import { type EventKind, payloadVersion } from "./catalog.ts";
+import { catalogTaskTypes, type EventKind, payloadVersion, type TaskType } from "./catalog.ts";
 import * as f from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";
-import { catalogTaskTypes, type TaskType } from "./task-type.ts";
 
 const identifier = z.string().min(1);
 /** Of an event: a UUID as it is sent. */

@@ -1,14 +1,15 @@
 export {
   type CatalogEntry,
+  catalogTaskTypes,
   eventCatalog,
   isKnownEventName,
   type KnownEventName,
   knownEventNames,
+  type TaskType,
 } from "./catalog.ts";
 export { exampleEvent } from "./example-event.ts";
 export { parseOccurredAt } from "./occurred-at.ts";
 export { type JsonSchema, payloadJsonSchema } from "./payload-schema.ts";
-export { catalogTaskTypes, type TaskType } from "./task-type.ts";
 export {
   type DocumentsSyncedEvent,
   type EventIssue,

@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { events, type KnownEventName } from "./catalog.ts";
+import { catalogTaskTypes, events, type KnownEventName } from "./catalog.ts";
 import { absentFields } from "./event-fields.ts";
-import { catalogTaskTypes } from "./task-type.ts";
 import { eventSchemas } from "./webhook-event.ts";
 
 export interface JsonSchema {

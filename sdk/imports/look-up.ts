@@ -1,4 +1,4 @@
-import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import { inSeries } from "@workspace-tasks/kernel/deferred.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import { workIdOf } from "../operations/tasks.ts";

@@ -1,13 +1,12 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
-import type { Call, Send } from "../engine/call.ts";
+import type { Call, Send } from "../engine/engine.ts";
 import type * as generated from "../generated/operations.ts";
 import type { CreateJobWorkArtifactsInput as ArtifactInput } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
-import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import type { PickSelected } from "./workspaces.ts";
+import type { OpenUnion, PickSelected } from "./workspaces.ts";
 
 export type CreateJobInput = generated.CreateConnectionJobMutationVariables;
 export type JobWorkInput = generated.CreateJobWorksInput;

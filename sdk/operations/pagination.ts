@@ -3,7 +3,7 @@
 // both: an item is returned once, and a page that continues an offset list begins with an item that was returned before.
 
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import type { CallMeta, Check } from "../engine/call.ts";
+import type { CallMeta, Check } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import { checkInput } from "../validation.ts";
 

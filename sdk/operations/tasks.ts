@@ -4,15 +4,14 @@ import { nonEmptyString, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
-import type { Call } from "../engine/call.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Call, Engine } from "../engine/engine.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { TaskStatus as KnownTaskStatus, ListTasksQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions, ResolvedOptions } from "../options.ts";
 import { checkInput } from "../validation.ts";
 import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";
+import type { OpenUnion } from "./workspaces.ts";
 import { notFound, type Override, type PickSelected, workspaceIn } from "./workspaces.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;

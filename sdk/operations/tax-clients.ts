@@ -1,6 +1,6 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
-import type { Call, Send } from "../engine/call.ts";
+import type { Call, Send } from "../engine/engine.ts";
 import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";

@@ -1,16 +1,18 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type Router } from "../call/operation.ts";
-import type { Call, Send } from "../engine/call.ts";
+import type { Call, Send } from "../engine/engine.ts";
 import type * as generated from "../generated/operations.ts";
 import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 
 // The public types pick their fields from the schema's types, so that an editor shows the schema's own descriptions, and
 // have only the fields that the documents select. The compiler keeps the two in step: a field that a document does not
 // select cannot be assigned.
+
+/** One of the values known today, or any other text: the service may add values at any time. @see interface §9 */
+export type OpenUnion<Known extends string> = Known | (string & {});
 
 /** The same fields, some of them with another type. */
 export type Override<Base, Overrides> = {

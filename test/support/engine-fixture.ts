@@ -1,7 +1,12 @@
 import { FailureError, toError } from "../../sdk/call/failure.ts";
 import type { Operation } from "../../sdk/call/operation.ts";
-import { type Call, toCall } from "../../sdk/engine/call.ts";
-import { createEngine, type Engine, type WorkspaceToken } from "../../sdk/engine/engine.ts";
+import {
+  type Call,
+  createEngine,
+  type Engine,
+  toCall,
+  type WorkspaceToken,
+} from "../../sdk/engine/engine.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../sdk/options.ts";
 import { createFakeService, type FakeService, type FakeServiceOptions } from "./fake-service.ts";
 import { type Legs, seeded, withLatency } from "./latency.ts";

@@ -1,8 +1,8 @@
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import { CallScope } from "../../sdk/call/call-scope.ts";
 import { failure } from "../../sdk/call/failure.ts";
-import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
+import { type CallMeta, createSend } from "../../sdk/engine/engine.ts";
 import { type CallOptions, type ResolvedOptions, resolveOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 

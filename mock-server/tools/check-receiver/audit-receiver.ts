@@ -1,5 +1,5 @@
 import { version } from "@workspace-tasks/events/catalog";
-import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { versionMismatch } from "@workspace-tasks/kernel/version.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
 import {

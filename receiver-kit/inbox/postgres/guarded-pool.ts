@@ -15,7 +15,7 @@
 // sent. A message ends at its first error, so that nothing is committed then.
 
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import { inSeries } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { PostgresClient, PostgresPool, PostgresResult, PostgresRow } from "./postgres-pool.ts";
 import type { Statement } from "./postgres-statements.ts";

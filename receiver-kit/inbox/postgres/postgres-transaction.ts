@@ -6,7 +6,7 @@
 // something newer was applied meanwhile, and COMMIT behind it then rolls back. An event whose handlers use no transaction
 // is ended with others, without one.
 
-import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import { inSeries } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import {
   type Boundary,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
-import type { Send } from "../../../../sdk/engine/call.ts";
+import type { Send } from "../../../../sdk/engine/engine.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { nodeProblem, oldestNode } from "../../../../sdk/kernel/node-version.ts";
-import { version } from "../../../../sdk/kernel/version.ts";
-import { versionMismatch } from "../../../../sdk/kernel/version-mismatch.ts";
+import { nodeProblem, oldestNode, version, versionMismatch } from "../../../../sdk/kernel/version.ts";
 
 interface Manifest {
   readonly name: string;

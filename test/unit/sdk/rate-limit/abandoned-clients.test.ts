@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { Entries } from "../../../../sdk/rate-limit/limiter-registry.ts";
+import { Entries } from "../../../../sdk/rate-limit/rate-limiter.ts";
 import { openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
