@@ -61,15 +61,4 @@ describe("a client behind a proxy", () => {
     expect(proxy.urls.filter((url) => url.startsWith(`${baseUrl}/api/uploads`))).toHaveLength(4);
     await client.close();
   });
-
-  it("fails unsent when the proxy does not listen", async () => {
-    const { port, ...proxy } = await createProxy();
-    await proxy[Symbol.asyncDispose]();
-    const client = createClient({
-      ...{ apiKey: "key_1234567890", baseUrl: "https://service.example.com" },
-      ...{ fetch: fetchThrough(port), maxRetries: 0 },
-    });
-    const failure: unknown = await client.me().catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent" });
-  });
 });

@@ -91,19 +91,6 @@ describe.each(transports)("uploads over %s", (transport) => {
     ).toBe(0);
   });
 
-  it("an upload of a stream of unknown length arrives complete", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const bytes = bytesOf(250_000);
-    async function* parts() {
-      for (let start = 0; start < bytes.byteLength; start += 30_000)
-        yield bytes.subarray(start, start + 30_000);
-    }
-    const { uploadId } = await fixture.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
-    const { record, content } = await stored(fixture.mock, uploadId);
-    expect(content.equals(bytes)).toBe(true);
-    expect(record?.lengthBytes).toBe(250_000);
-  });
-
   it("an upload that is too large is rejected before a byte is sent", async () => {
     await using fixture = await createSdkFixture(transport, {
       mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },

@@ -161,6 +161,18 @@ it("a store whose result cannot be read fails the calls that wait for it", async
   expect(requests).toHaveLength(2);
 });
 
+it("a store that rejects fails the calls that wait for it, unsent and with the cause", async () => {
+  const error = Object.assign(new Error("no route"), { code: "EHOSTUNREACH" });
+  const { engines, service } = processes(1, () => ({
+    acquire: () => Promise.reject(error),
+    block: async () => {},
+  }));
+  const failure = failureOf(engines[0]!.execute(probe.query, {}, { maxRetries: 1 }));
+  await service.clock.advance(5_000);
+  const expected = { code: "RATE_LIMIT_STORE_FAILED", outcome: "not_sent", attempts: 0 };
+  expect(await failure).toMatchObject({ ...expected, cause: { code: "EHOSTUNREACH" } });
+});
+
 describe("a store that does not respond", () => {
   const silent = (): RateLimitStore => ({ acquire: () => new Promise(() => {}), block: async () => {} });
 
