@@ -37,7 +37,7 @@ export type {
 export type { ImportedClient, ImportResult } from "./imports/import-result.ts";
 export type { Imports } from "./imports/imports.ts";
 export { fileJournal } from "./imports/journal/file-journal.ts";
-export type { ImportJournal } from "./imports/journal/import-journal.ts";
+export type { ImportJournal, OpenJournal } from "./imports/journal/import-journal.ts";
 export {
   type PostgresClientPool,
   type PostgresPoolClient,

@@ -15,9 +15,12 @@ import type { ImportRun } from "./import-run.ts";
 const uploadDeadlineMs = 3_600_000;
 const bytesAtOnce = 1_000_000;
 
+const addThem = "add missing documents with taxClients.addDocuments";
+
 /** A client whose files are uploaded. */
 export interface ReadyClient {
   readonly client: CheckedClient;
+  /** The fingerprint of its documents. */
   readonly documents: string;
   readonly inputs: readonly ArtifactInput[];
 }
@@ -33,11 +36,10 @@ export async function uploadDocuments(
     if (run.state.client(externalId).status) return;
     const settled = await run.call(async () => {
       const key = await keyOf(run, artifact);
-      if ("file" in artifact) await upload(run, { externalId, artifact, key });
+      if ("file" in artifact) await upload(run, externalId, artifact, key);
       keys.set(artifact, key);
     });
-    if (settled.ok) return;
-    run.state.settle(externalId, "failed", run.clientError(settled.error, externalId, artifact.externalId));
+    if (!settled.ok) run.settle(externalId, "failed", settled.error, artifact.externalId);
   });
   const ready = new Map<string, ReadyClient>();
   for (const client of clients) {
@@ -53,23 +55,39 @@ export async function uploadDocuments(
   return ready;
 }
 
-/** The external ids of the documents that are new, or not as they were imported; `undefined`: that is not known. */
-export async function changedDocuments(
+/** Settles a client that was imported, by this call or one before. @returns whether it gets a second work instead */
+export async function settleKnown(
   run: ImportRun,
   { externalId, artifacts }: CheckedClient,
-): Promise<readonly string[] | undefined> {
-  const { documents } = run.state.client(externalId);
-  if (artifacts.length === 0) return [];
-  if (documents === undefined) return undefined;
-  const known = documents.split(" ");
+  status: "imported" | "unchanged",
+): Promise<boolean> {
+  const known = run.state.client(externalId).documents?.split(" ");
+  if (known === undefined && artifacts.length > 0) {
+    run.doubt(
+      externalId,
+      `it was imported, and whether with its documents is not known; look at its task, and ${addThem}`,
+    );
+    return false;
+  }
   const changed: string[] = [];
   for (const artifact of artifacts) {
-    const key = await keyOf(run, artifact).catch((error: unknown) => {
-      throw isWorkspaceTasksError(error) ? run.clientError(error, externalId, artifact.externalId) : error;
-    });
-    if (!known.includes(key)) changed.push(artifact.externalId);
+    try {
+      if (!known?.includes(await keyOf(run, artifact))) changed.push(`"${artifact.externalId}"`);
+    } catch (error) {
+      if (!isWorkspaceTasksError(error)) throw error;
+      // A document that cannot be read is no matter of the others.
+      run.settle(externalId, "undecided", error, artifact.externalId);
+      return false;
+    }
   }
-  return changed;
+  if (changed.length === 0) run.state.settle(externalId, status);
+  else if (status === "unchanged" && run.options.onChanged === "import") return true;
+  else {
+    const what = `documents that are new or have changed since it was imported were not sent: ${changed.join(", ")}`;
+    const message = `${what}; call with onChanged: "import" for a second work, or ${addThem}`;
+    run.settle(externalId, "changed", { code: "IMPORT_CHANGED", message });
+  }
+  return false;
 }
 
 /** The document as it is attached: a file by the URL of its upload. */
@@ -112,31 +130,32 @@ async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> 
   return toBase64Url(hash.digest().subarray(0, 9));
 }
 
-interface Document {
-  readonly externalId: string;
-  readonly artifact: ImportFileArtifact;
-  readonly key: string;
-}
-
 /** Notes the URL of the upload. One of the same document that was begun before is continued, unless the service has lost it. */
-async function upload(run: ImportRun, { externalId, artifact, key }: Document): Promise<void> {
-  const { name, mimeType } = artifact;
+async function upload(
+  run: ImportRun,
+  externalId: string,
+  artifact: ImportFileArtifact,
+  key: string,
+): Promise<void> {
+  const { name: fileName, mimeType } = artifact;
+  const { signal } = run;
   const begun = () => urlOf(run.state.client(externalId).uploads, key);
   let sent = 0;
-  const send = async ({ body, sizeBytes }: OpenFile, resumeUrl: string | undefined) => {
-    const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
-      run.uploaded(sentBytes - sent);
-      sent = sentBytes;
-      if (uploadUrl !== begun()) await run.record(["upload", externalId, key, uploadUrl]);
-    };
-    const options = { fileName: name, mimeType, sizeBytes, resumeUrl, signal: run.signal };
-    await run.parts.uploads.upload(body, { ...options, onProgress, deadlineMs: uploadDeadlineMs });
+  const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
+    run.uploaded(sentBytes - sent);
+    sent = sentBytes;
+    if (uploadUrl !== begun()) await run.record(["upload", externalId, key, uploadUrl]);
+  };
+  const send = async (resumeUrl: string | undefined) => {
+    const { body, sizeBytes } = await openFile(run, artifact);
+    const options = { fileName, mimeType, sizeBytes, resumeUrl, signal, onProgress };
+    await run.parts.uploads.upload(body, { ...options, deadlineMs: uploadDeadlineMs });
   };
   const resumeUrl = begun();
   try {
-    await send(await openFile(run, artifact), resumeUrl).catch(async (error: unknown) => {
+    await send(resumeUrl).catch((error: unknown) => {
       if (resumeUrl === undefined || !cannotContinue(error)) throw error;
-      await send(await openFile(run, artifact), undefined);
+      return send(undefined);
     });
   } catch (error) {
     // Of the journal.

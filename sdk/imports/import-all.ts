@@ -1,3 +1,4 @@
+import { settleKnown } from "./documents.ts";
 import {
   type CheckedClient,
   type CheckedOptions,
@@ -5,7 +6,7 @@ import {
   type ImportParts,
   inputError,
 } from "./import-input.ts";
-import { type Chunk, importChunk, settleKnown } from "./import-job.ts";
+import { type Chunk, importChunk } from "./import-job.ts";
 import { createRun, type ImportRun } from "./import-run.ts";
 import type { ImportJob, WorkMode } from "./import-state.ts";
 
@@ -20,26 +21,19 @@ export function startImport(options: CheckedOptions, parts: ImportParts) {
 /** Imports every client of the input, and continues every job of the journal. */
 async function importAll(run: ImportRun): Promise<void> {
   await run.open();
-  const input = readChunks(run);
-  const parts: Chunk[] = [];
-  try {
-    await run.together(run.jobsAtOnce, async () => {
-      for (;;) {
-        const chunk = parts.shift() ?? (await input.next()).value;
-        if (!chunk) return;
-        parts.unshift(...(await importChunk(run, chunk)));
-        void run.report();
-      }
-    });
-  } finally {
-    await input.return();
-  }
+  const chunks = readChunks(run);
+  await run.together(run.jobsAtOnce, async () => {
+    for await (const chunk of chunks) {
+      await importChunk(run, chunk);
+      void run.report();
+    }
+  });
   // Nothing that the journal knows is forgotten.
+  const missing = inputError("the journal has begun it, and the input does not have it; call again with it");
   for (const [externalId, { isSeen, isImported }] of run.state.clients) {
     if (isSeen || isImported) continue;
     run.state.see(externalId);
-    const missing = "the journal has begun it, and the input does not have it; call again with it";
-    run.state.settle(externalId, "failed", run.clientError(inputError(missing), externalId));
+    run.settle(externalId, "failed", missing);
   }
 }
 
@@ -78,10 +72,8 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
       const client = checkClient(step.value, read++);
       void run.report();
       const { externalId } = client;
-      if (state.client(externalId).isSeen) state.repeated.push(externalId);
-      else {
-        state.see(externalId);
-        if ("error" in client) state.settle(externalId, "failed", run.clientError(client.error, externalId));
+      if (state.see(externalId)) {
+        if ("error" in client) run.settle(externalId, "failed", client.error);
         else if (!state.client(externalId).isImported || (await needsAnother(run, client))) yield client;
       }
       if (read % readsInARow === 0) await scope.sleep(0);

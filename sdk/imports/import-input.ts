@@ -110,7 +110,7 @@ export const importOptions = s.strictOptions<ImportOptions>()({
       value !== null &&
       (Symbol.iterator in value || Symbol.asyncIterator in value),
   ),
-  journal: s.objectWith<ImportJournal>("a journal with open, append and close", "open", "append", "close"),
+  journal: s.objectWith<ImportJournal>("a journal with open", "open"),
   onChanged: s.withDefault(s.oneOf<"report" | "import">("report", "import"), "report"),
   worksPerJob: s.withDefault(s.integerBetween(1, 1_000), 100),
   concurrency: s.withDefault(s.integerBetween(1, 64), 8),

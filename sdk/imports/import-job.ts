@@ -9,10 +9,10 @@
 // decided without evidence: before a job of derived ids, or of an earlier process, is started, the service is asked for tasks
 // of its clients.
 
-import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
 import type { ConnectionJob, JobWork } from "../operations/jobs.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
-import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
+import { type ReadyClient, settleKnown, uploadDocuments } from "./documents.ts";
 import type { CheckedClient, CheckedClients } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
 import { type ImportJob, type WorkMode, workExternalId } from "./import-state.ts";
@@ -26,30 +26,25 @@ export interface Chunk {
   readonly mode: WorkMode;
   /** The job of an earlier process. */
   readonly job?: ImportJob | undefined;
-  /** How often a job with this client was rejected or abandoned, since it is alone. */
-  readonly attempts?: number;
 }
-
-type Next = Promise<readonly Chunk[]>;
 
 // The tasks of a job that was started a moment ago may not be there yet.
 const looksMax = 5;
 
-/** Imports a chunk. Resolves to the chunks that take its place. */
-export async function importChunk(run: ImportRun, chunk: Chunk): Next {
+/** Imports the clients of a chunk, until each is settled. */
+export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
   const { state, record, lookUp } = run;
   const { jobs, works } = run.parts;
-  const attempts = chunk.attempts ?? 0;
 
-  async function begin(): Next {
+  async function begin(): Promise<void> {
     // First of all: it shows whether the connection is active, and the workspace to look clients up in.
     const number = ++state.jobCount;
     const { id, workspaceId } = await createJob(number);
     if (chunk.mode === "new") await settleFound([...chunk.clients.keys()], workspaceId);
     const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
-    if (ready.size === 0) return [];
+    if (ready.size === 0) return;
     await record(["works?", number, id, workspaceId, chunk.mode, [...ready.keys()]]);
-    return addWorks(state.job(number), ready, false);
+    await addWorks(state.job(number), ready);
   }
 
   async function createJob(number: number): Promise<ConnectionJob> {
@@ -61,7 +56,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     throw settled.error;
   }
 
-  async function addWorks(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>, isDoubted: boolean): Next {
+  async function addWorks(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Promise<void> {
     // Their ids come in the same order.
     const inputs = job.clients.flatMap((externalId) => {
       const work = ready.get(externalId)?.client.work;
@@ -70,38 +65,35 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const settled = await run.call(async (call) =>
       checkWorks(await jobs.addWorks(job.id, inputs, call), inputs.length),
     );
-    if (!settled.ok) return rejected(job, settled.error, isDoubted || settled.wasInDoubt);
+    if (!settled.ok) return rejected(job, settled.error, settled.wasInDoubt || job === chunk.job);
     const [ids, workIds] = [settled.value.map(({ id }) => id), settled.value.map(({ workId }) => workId)];
     await record(["works", job.number, ids, workIds]);
-    return attach(job, ready);
+    await attach(job, ready);
   }
 
   /** `CONFLICT` is one of three: an external id is used, the job accepts no works, or an earlier request took effect. */
-  async function rejected(job: ImportJob, error: WorkspaceTasksError, isDoubted: boolean): Next {
-    const { clients, mode } = job;
+  async function rejected(job: ImportJob, error: WorkspaceTasksError, isDoubted: boolean): Promise<void> {
+    const { clients, mode, workspaceId } = job;
     const isConflict = error.code === "CONFLICT";
     if (!isConflict && !isAboutInput(error)) throw error;
     const [first = ""] = clients;
-    const isOne = clients.length === 1;
-    // Rejected alone, by two jobs.
-    const isDecided = isConflict && isOne && mode === "new" && attempts > 0;
+    const { attempts = 0 } = state.client(first);
+    const isAlone = clients.length === 1;
+    // Another job has rejected it before.
+    const isDecided = isConflict && isAlone && mode === "new" && attempts > 0;
     if (isConflict && isDoubted && !isDecided) return abandon(job, clients, error);
     await record(["next", mode, clients]);
+    count(clients);
     if (isDecided) {
       // The external id is used. Whether by a client that has a task, the service says.
-      const found = await settleFound(clients, job.workspaceId);
+      const found = await settleFound(clients, workspaceId);
       const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
       doubt(clients, found ? noTask : cannotLook);
-      return [];
-    }
-    if (isOne && (!isConflict || attempts + 1 >= failuresMax)) {
-      fail(first, error);
-      return [];
-    }
-    return oneByOne(clients);
+    } else if (isAlone && !isConflict) fail(clients, error);
+    else await oneByOne(clients, error);
   }
 
-  async function attach(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Next {
+  async function attach(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Promise<void> {
     const inQuestion: string[] = [];
     let problem: WorkspaceTasksError | undefined;
     let isClosed = false;
@@ -123,35 +115,30 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
       }
       inQuestion.push(externalId);
       problem = error;
-      if (error.outcome !== "unknown") fail(externalId, error);
+      if (error.outcome !== "unknown") fail([externalId], error);
     });
     if (isClosed) return notPending(job);
-    return problem ? abandon(job, inQuestion, problem) : start(job);
+    await (problem ? abandon(job, inQuestion, problem) : start(job));
   }
 
-  async function start(job: ImportJob): Next {
+  async function start(job: ImportJob): Promise<void> {
     const wasStarting = job.isStarting;
     // The last moment: what has a task already, by a work that was given up, or by an end of the journal that is lost, gets
     // no second one.
     if (!wasStarting && (chunk.job || job.mode !== "new")) {
       const found = await settleFound(state.openIn(job), job.workspaceId);
-      if (!found && job.mode !== "new") {
-        doubt(state.openIn(job), cannotLook);
-        return [];
-      }
-      const tasks = [...(found?.values() ?? [])];
-      if (tasks.some(({ jobId }) => jobId === job.id)) return notPending(job);
-      if (tasks.length > 0) return abandon(job, [], undefined);
+      if (!found && job.mode !== "new") return doubt(state.openIn(job), cannotLook);
+      if (found?.some(({ jobId }) => jobId === job.id)) return notPending(job);
+      if (found && found.length > 0) return abandon(job, [], undefined);
     }
     if (!wasStarting) await record(["start?", job.number]);
     const settled = await run.call((call) => jobs.startImport(job.id, call));
-    if (settled.ok) return started(job);
-    if (settled.error.code === "CONFLICT") return notPending(job);
-    for (const externalId of job.clients) fail(externalId, settled.error);
-    return [];
+    if (settled.ok) await started(job);
+    else if (settled.error.code === "CONFLICT") await notPending(job);
+    else fail(job.clients, settled.error);
   }
 
-  async function started(job: ImportJob): Next {
+  async function started(job: ImportJob): Promise<void> {
     const clients = openOf(state.openIn(job));
     await record(["start", job.number]);
     for (const client of clients) {
@@ -159,24 +146,19 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
       if (chunk.job) await settleKnown(run, client, "imported");
       else state.settle(client.externalId, "imported");
     }
-    return [];
   }
 
-  /** Something has started or closed the job. A task of it shows which: then all of its works are imported. */
-  async function notPending(job: ImportJob): Next {
+  /** Something has started or closed the job. A task of it shows which: if it was to be started, all works are imported. */
+  async function notPending(job: ImportJob): Promise<void> {
     for (let look = 1; look <= looksMax && state.openIn(job).length > 0; look++) {
-      const found = await lookUp.find(state.openIn(job), job.workspaceId);
-      const isStarted = [...(found?.values() ?? [])].flat().some(({ jobId }) => jobId === job.id);
+      const found = await settleFound(state.openIn(job), job.workspaceId);
+      const isStarted = found?.some(({ jobId }) => jobId === job.id) === true;
       if (isStarted && job.isStarting) return started(job);
-      if (found === undefined || isStarted || look === looksMax) break;
+      if (!found || isStarted || look === looksMax) break;
       await run.scope.sleep(1_000 * 2 ** look);
     }
-    await settleFound(state.openIn(job), job.workspaceId);
-    doubt(
-      state.openIn(job),
-      `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`,
-    );
-    return [];
+    const message = `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`;
+    doubt(state.openIn(job), message);
   }
 
   /** The job is never started. Its clients go on under derived external ids, those in question one by one. */
@@ -184,21 +166,20 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     job: ImportJob,
     inQuestion: readonly string[],
     error: WorkspaceTasksError | undefined,
-  ): Next {
+  ): Promise<void> {
     const open = state.openIn(job);
     const alone = open.filter((externalId) => inQuestion.includes(externalId));
     const others = open.filter((externalId) => !inQuestion.includes(externalId));
     if (alone.length > 0) await record(["next", "alone", alone]);
     if (others.length > 0) await record(["next", "derived", others]);
-    if (attempts + 1 >= failuresMax && error) {
-      for (const externalId of open) fail(externalId, error);
-      return [];
-    }
-    return [...chunkOf(openOf(others), "derived"), ...oneByOne(alone)];
+    count(alone);
+    const together = byExternalId(openOf(others));
+    if (together.size > 0) await importChunk(run, { clients: together, mode: "derived" });
+    await oneByOne(alone, error);
   }
 
   /** Continues a job, unless documents are in doubt, or some of its clients have left it, have failed or are missing. */
-  async function resume(job: ImportJob): Next {
+  async function resume(job: ImportJob): Promise<void> {
     if (job.isStarting) return start(job);
     const members = state.openIn(job);
     const inQuestion = members.filter((externalId) => state.client(externalId).attaching === "sent");
@@ -207,43 +188,35 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
       const ready = await uploadDocuments(run, openOf(unattached));
       const hasWorks = members.some((externalId) => state.client(externalId).workId !== undefined);
       if (unattached.every((externalId) => ready.has(externalId)))
-        return hasWorks ? attach(job, ready) : addWorks(job, ready, true);
+        return hasWorks ? attach(job, ready) : addWorks(job, ready);
     }
-    return abandon(job, inQuestion, undefined);
+    await abandon(job, inQuestion, undefined);
   }
 
-  /** Settles those that have a task which the journal does not know. `undefined`: the service cannot be asked. */
+  /** Settles clients that have a task which the journal does not know. @returns these tasks, if the service can be asked */
   async function settleFound(
     externalIds: readonly string[],
     workspaceId: string,
-  ): Promise<ReadonlyMap<string, FoundTask> | undefined> {
+  ): Promise<readonly FoundTask[] | undefined> {
     const tasks = await lookUp.find(externalIds, workspaceId);
     if (!tasks) return undefined;
-    const settled = new Map<string, FoundTask>();
+    const found: FoundTask[] = [];
     for (const externalId of externalIds) {
       const { job, mode, earlier } = state.client(externalId);
       const isBegun = mode !== "new" || job !== undefined;
       const isUnknown = ({ workId }: FoundTask) =>
-        workId === undefined ? !isBegun : !earlier?.includes(workId);
+        workId === undefined ? !isBegun : !earlier?.some((work) => work.isImported && work.workId === workId);
       const task = tasks.get(externalId)?.find(isUnknown);
       if (!task) continue;
-      settled.set(externalId, task);
+      found.push(task);
       const { jobId, workId } = task;
-      if (jobId !== undefined && workId !== undefined && isBegun)
-        await settleStarted(externalId, { jobId, workId, mode: task.mode });
-      else state.settle(externalId, "exists");
+      if (!isBegun || jobId === undefined || workId === undefined) state.settle(externalId, "exists");
+      else {
+        await record(["found", externalId, jobId, workId, task.mode]);
+        for (const client of openOf([externalId])) await settleKnown(run, client, "imported");
+      }
     }
-    return settled;
-  }
-
-  /** Its task is there. With its documents, as far as the journal knows them. */
-  async function settleStarted(
-    externalId: string,
-    task: { jobId: string; workId: string; mode: WorkMode },
-  ): Promise<void> {
-    await record(["found", externalId, task.jobId, task.workId, task.mode]);
-    const client = chunk.clients.get(externalId);
-    if (client) await settleKnown(run, client, "imported");
+    return found;
   }
 
   /** These clients, as far as the input has them, and nothing has settled them. */
@@ -254,68 +227,49 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     });
   }
 
-  const oneByOne = (externalIds: readonly string[]): readonly Chunk[] =>
-    openOf(externalIds).flatMap((client) =>
-      chunkOf([client], state.client(client.externalId).mode, chunk.clients.size === 1 ? attempts + 1 : 0),
-    );
+  /** Each gets a job of its own, unless too many have ended with this error. */
+  async function oneByOne(
+    externalIds: readonly string[],
+    error: WorkspaceTasksError | undefined,
+  ): Promise<void> {
+    for (const client of openOf(externalIds)) {
+      const { attempts = 0, mode } = state.client(client.externalId);
+      if (error && attempts >= failuresMax) fail([client.externalId], error);
+      else await importChunk(run, { clients: byExternalId([client]), mode });
+    }
+  }
 
-  function fail(externalId: string, error: WorkspaceTasksError): void {
-    state.settle(externalId, "failed", run.clientError(error, externalId));
+  function count(externalIds: readonly string[]): void {
+    for (const externalId of externalIds) {
+      const client = state.client(externalId);
+      client.attempts = (client.attempts ?? 0) + 1;
+    }
+  }
+
+  function fail(externalIds: readonly string[], error: WorkspaceTasksError): void {
+    for (const externalId of externalIds) run.settle(externalId, "failed", error);
   }
 
   function doubt(externalIds: readonly string[], message: string): void {
-    for (const externalId of externalIds)
-      state.settle(externalId, "undecided", undecided(run, externalId, message));
+    for (const externalId of externalIds) run.doubt(externalId, message);
   }
 
-  return chunk.job ? resume(chunk.job) : begin();
-}
-
-/** Settles a client that was imported, by this call or one before. @returns whether it gets a second work instead */
-export async function settleKnown(
-  run: ImportRun,
-  client: CheckedClient,
-  status: "imported" | "unchanged",
-): Promise<boolean> {
-  const { externalId } = client;
-  const changed = await changedDocuments(run, client).catch((error: unknown) => {
-    if (run.scope.failure || !isWorkspaceTasksError(error, "UPLOAD_BODY_INVALID")) throw error;
-    return error;
-  });
-  // A document that cannot be read is no matter of the others.
-  if (isWorkspaceTasksError(changed)) run.state.settle(externalId, "undecided", changed);
-  else if (changed === undefined) {
-    const message = `it was imported, and whether with its documents is not known; look at its task, and ${addThem}`;
-    run.state.settle(externalId, "undecided", undecided(run, externalId, message));
-  } else if (changed.length === 0) run.state.settle(externalId, status);
-  else if (status === "unchanged" && run.options.onChanged === "import") return true;
-  else {
-    const names = changed.map((name) => `"${name}"`).join(", ");
-    const what = `documents that are new or have changed since it was imported were not sent: ${names}`;
-    const message = `${what}; call with onChanged: "import" for a second work, or ${addThem}`;
-    run.state.settle(externalId, "changed", run.clientError({ code: "IMPORT_CHANGED", message }, externalId));
-  }
-  return false;
+  await (chunk.job ? resume(chunk.job) : begin());
 }
 
 const cannotLook =
   "whether it has a task cannot be looked up: the client needs an apiKey of the workspace that may read; then call again";
-const addThem = "add missing documents with taxClients.addDocuments";
 const lookForTask = "look for a task of the client, and import it with another externalId if there is none";
 
-const undecided = (run: ImportRun, externalId: string, message: string) =>
-  run.clientError({ code: "IMPORT_UNDECIDED", message, outcome: "unknown" }, externalId);
+const byExternalId = (clients: readonly CheckedClient[]): CheckedClients =>
+  new Map(clients.map((client) => [client.externalId, client]));
 
-function chunkOf(clients: readonly CheckedClient[], mode: WorkMode, attempts = 0): readonly Chunk[] {
-  if (clients.length === 0) return [];
-  return [{ clients: new Map(clients.map((client) => [client.externalId, client])), mode, attempts }];
-}
+const inputCodes: readonly ErrorCode[] = ["ARGUMENT_INVALID", "INPUT_INVALID", "DOCUMENT_INVALID"];
 
 /** The service rejected what the request says, and not that it was sent. */
-function isAboutInput({ code, httpStatus }: WorkspaceTasksError): boolean {
-  if (code === "HTTP_REQUEST_REJECTED") return httpStatus === 413 || httpStatus === 400;
-  return code === "ARGUMENT_INVALID" || code === "INPUT_INVALID" || code === "DOCUMENT_INVALID";
-}
+const isAboutInput = ({ code, httpStatus }: WorkspaceTasksError): boolean =>
+  inputCodes.includes(code) ||
+  (code === "HTTP_REQUEST_REJECTED" && (httpStatus === 413 || httpStatus === 400));
 
 /** The ids of the works decide what documents are attached to: one that is missing makes the outcome unknown. */
 function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[] {

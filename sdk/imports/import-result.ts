@@ -32,14 +32,9 @@ export interface ImportResult {
   clients(): IterableIterator<ImportedClient>;
 }
 
-export const countsOf = ({ counts, repeated }: ImportState): ImportCounts => ({
-  ...counts,
-  failed: counts.failed + repeated.length,
-});
-
 export function createResult(state: ImportState, { text }: Redactor): ImportResult {
   return {
-    counts: countsOf(state),
+    counts: { ...state.counts },
     *clients() {
       for (const [externalId, client] of state.clients) if (client.isSeen) yield describe(externalId, client);
       for (const externalId of state.repeated) {

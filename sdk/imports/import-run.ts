@@ -2,7 +2,7 @@ import { FailureError, failure, onProgressFailed, toError } from "../call/failur
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
 import { type CheckedOptions, type ImportParts, method } from "./import-input.ts";
-import { countsOf, createResult, type ImportResult } from "./import-result.ts";
+import { createResult, type ImportResult } from "./import-result.ts";
 import { createLedger } from "./ledger.ts";
 import { createLookUp } from "./look-up.ts";
 import { type Settled, settle } from "./settle.ts";
@@ -22,7 +22,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   const jobsAtOnce = Math.min(2, options.concurrency);
   const signal: AbortSignal = controller.signal;
   let uploadedBytes = 0;
-  let reporting: Promise<void> | undefined;
+  let reporting: Promise<unknown> | undefined;
   /** What ended the import, unless its signal or the client did. */
   let cause: unknown;
 
@@ -37,11 +37,8 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   async function report(): Promise<void> {
     const { onProgress } = options;
     if (!onProgress || scope.failure) return;
-    reporting ??= (async () => onProgress({ counts: countsOf(state), uploadedBytes }))()
-      .then(
-        () => {},
-        (error) => end(toError(onProgressFailed(error), context)),
-      )
+    reporting ??= (async () => onProgress({ counts: { ...state.counts }, uploadedBytes }))()
+      .catch((error) => end(toError(onProgressFailed(error), context)))
       .finally(() => {
         reporting = undefined;
       });
@@ -70,19 +67,31 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     scope,
     signal,
     jobsAtOnce,
-    open,
+    open: () => open(signal),
     record,
     report,
     together,
     call,
     lookUp: createLookUp(parts, scope, call),
 
-    /** An error about a client, and a document, of the input, whose names may be anything. */
-    clientError(error: ClientError, client: string, document?: string): WorkspaceTasksError {
+    /** Settles a client with an error, whose message names it, and a document if it is about one. */
+    settle(
+      client: string,
+      status: "changed" | "failed" | "undecided",
+      error: ClientError,
+      document?: string,
+    ) {
       const { code, message, outcome, attempts, httpStatus, requestId, cause } = error;
       const subject = document === undefined ? "" : `, document "${document}"`;
+      // The names may be anything.
       const text = parts.redactor.text(`client "${client}"${subject}: ${message}`);
-      return new WorkspaceTasksError(code, text, { outcome, attempts, httpStatus, requestId, cause });
+      const details = { outcome, attempts, httpStatus, requestId, cause };
+      state.settle(client, status, new WorkspaceTasksError(code, text, details));
+    },
+
+    /** Settles a client that may have a task, or documents. */
+    doubt(client: string, message: string): void {
+      this.settle(client, "undecided", { code: "IMPORT_UNDECIDED", message, outcome: "unknown" });
     },
 
     uploaded(bytes: number): void {

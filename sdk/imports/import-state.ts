@@ -50,10 +50,14 @@ export class ClientState {
   declare error?: WorkspaceTasksError;
   /** A line for each upload that was begun: the key of the document, and its URL. */
   declare uploads?: string;
-  /** Id of a job that was abandoned after its documents were attached there, and their fingerprint. */
-  declare abandoned?: readonly [jobId: string, documents: string | undefined];
-  /** Ids of its works before the newest. */
-  declare earlier?: readonly string[];
+  /** Its works before the newest that were imported, or have documents. */
+  declare earlier?: readonly EarlierWork[];
+  /** How many jobs in a row were rejected, or in doubt because of its documents, in this process. */
+  declare attempts?: number;
+}
+
+interface EarlierWork extends Pick<ClientState, "workId" | "documents" | "isImported"> {
+  readonly jobId: string;
 }
 
 export class ImportState {
@@ -88,9 +92,17 @@ export class ImportState {
     });
   }
 
-  see(externalId: string): void {
-    this.client(externalId).isSeen = true;
+  /** Takes a client of the input. @returns whether it is its first time */
+  see(externalId: string): boolean {
+    const client = this.client(externalId);
+    if (client.isSeen) {
+      this.counts.failed += 1;
+      this.repeated.push(externalId);
+      return false;
+    }
+    client.isSeen = true;
     this.counts.open += 1;
+    return true;
   }
 
   /** Settles a client of the input for this process. The first status counts. */
@@ -161,9 +173,9 @@ const entries = {
     const client = state.client(externalId);
     const job = { number: 0, id: jobId, workspaceId: "", mode, clients: [externalId], isStarting: false };
     // Whether a request in doubt has attached them is not known.
-    const isKnown = client.job?.id === jobId && client.attaching === "attached";
-    const abandoned = client.abandoned?.[0] === jobId ? client.abandoned[1] : undefined;
-    const documents = isKnown ? client.documents : abandoned;
+    const isNewest = client.job?.id === jobId && client.attaching === "attached";
+    const known = isNewest ? client : client.earlier?.find((work) => work.jobId === jobId);
+    const { documents } = known ?? {};
     Object.assign(client, { isImported: true, job, workId, jobWorkId: undefined, documents });
   }),
   /** Clients that leave their job, which is never started or has no works, or get a second work; how they are sent next. */
@@ -172,9 +184,9 @@ const entries = {
     const none = { ...work, attaching: undefined, documents: undefined, isImported: false };
     for (const externalId of clients) {
       const client = state.client(externalId);
-      if (client.isImported && client.workId) client.earlier = [...(client.earlier ?? []), client.workId];
-      else if (client.attaching === "attached" && client.job)
-        client.abandoned = [client.job.id, client.documents];
+      const { earlier = [], job, workId, documents, isImported } = client;
+      if (job && (isImported || client.attaching === "attached"))
+        client.earlier = [...earlier, { jobId: job.id, workId, documents, isImported }];
       Object.assign(client, none, { mode });
     }
   }),

@@ -31,8 +31,7 @@ export interface Imports {
    *
    * Reads `tasks.list` with at most a quarter of the rate limit; needs an `apiKey` of the workspace. A program with a receiver
    * does it by events: `tasks.get(event.taskId)`, and `workIdOf(task)` is the `workId` of a client. Errors:
-   * `ABORTED`, `ON_PROGRESS_FAILED`, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, and those of `tasks.list`. Beyond the
-   * interface (assumed, A-15).
+   * `ABORTED`, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, and those of `tasks.list`. Beyond the interface (assumed, A-15).
    */
   waitForTasks(result: ImportResult, options?: WaitForTasksOptions): Promise<readonly ClientTask[]>;
 }

@@ -5,18 +5,11 @@ import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { CheckedOptions, ImportParts } from "./import-input.ts";
 import { applyEntry, ImportState, type JournalEntry, parseEntry } from "./import-state.ts";
-import { type ImportJournal, journalError } from "./journal/import-journal.ts";
+import { journalError, type OpenJournal } from "./journal/import-journal.ts";
 
 const formatVersion = 1;
-const timeoutMsOf = { open: 120_000, append: 30_000, close: 30_000 };
-
-const entriesOf = s.refine<AsyncIterable<unknown>>(
-  "an async iterable of entries",
-  (opened) => typeof Object(opened)[Symbol.asyncIterator] === "function",
-);
-
-/** A second import with the same object would close the journal of the first. */
-const journalsInUse = new WeakSet<ImportJournal>();
+const timeoutMsOf = { open: 120_000, read: 120_000, append: 30_000, close: 30_000 };
+const openJournal = s.objectWith<OpenJournal>("one with read, append and close", "read", "append", "close");
 
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export function createLedger(
@@ -29,29 +22,27 @@ export function createLedger(
   let queue: string[] = [];
   let written: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  let [holdsJournal, hasEntries] = [false, false];
+  let lines = 0;
+  let opened: OpenJournal | undefined;
 
-  /** The error of the journal itself, or another; without secrets. */
-  function toError(error: unknown, other: () => WorkspaceTasksError): WorkspaceTasksError {
-    const isOwn = isWorkspaceTasksError(error) && error.code.startsWith("JOURNAL_");
-    const { code, message, cause } = isOwn ? error : other();
-    return new WorkspaceTasksError(code, redactor.text(message), { cause: redactor.cause(cause) });
-  }
-
+  /** Throws the error of the journal itself, or `JOURNAL_FAILED`; without secrets. */
   async function limited<Value>(what: keyof typeof timeoutMsOf, call: () => Promise<Value>): Promise<Value> {
     const timedOut = () => new Error(`${what} did not end within ${timeoutMsOf[what]} ms`);
     try {
       return await withTimeout(call(), timeoutMsOf[what], clock, timedOut);
     } catch (error) {
-      const message = `could not ${what} it: ${isError(error) ? error.message : "it threw no Error"}`;
-      throw toError(error, () => journalError("JOURNAL_FAILED", message, error));
+      const text = `could not ${what} it: ${isError(error) ? error.message : "it threw no Error"}`;
+      const failed = isWorkspaceTasksError(error) ? error : journalError("JOURNAL_FAILED", text, error);
+      const { code, message, cause } = failed;
+      throw new WorkspaceTasksError(code, redactor.text(message), { cause: redactor.cause(cause) });
     }
   }
 
-  function replay(text: unknown, line: number): void {
+  function replay(text: unknown): void {
+    lines += 1;
     try {
       const entry = parseEntry(text);
-      if ((line === 1) !== (entry[0] === "import"))
+      if ((lines === 1) !== (entry[0] === "import"))
         throw new Error("expected the import in the first entry only");
       if (entry[0] === "import" && entry[1] !== formatVersion)
         throw journalError("JOURNAL_MISMATCH", `expected one of version ${formatVersion}, got ${entry[1]}`);
@@ -62,9 +53,9 @@ export function createLedger(
       }
       applyEntry(state, entry);
     } catch (error) {
-      const problem = isError(error) ? error.message : "unknown";
-      const message = `entry ${line}: ${problem}; restore the journal, or start with a new one`;
-      throw toError(error, () => journalError("JOURNAL_DAMAGED", message));
+      if (isWorkspaceTasksError(error) || !isError(error)) throw error;
+      const message = `entry ${lines}: ${error.message}; restore the journal, or start with a new one`;
+      throw journalError("JOURNAL_DAMAGED", message);
     }
   }
 
@@ -72,13 +63,13 @@ export function createLedger(
   function record(...entries: readonly JournalEntry[]): Promise<void> {
     for (const entry of entries) applyEntry(state, entry);
     // With the first entry, so that an import that sent nothing leaves an empty journal.
-    if (!hasEntries) queue.push(JSON.stringify(first));
-    hasEntries = true;
-    queue.push(...entries.map((entry) => JSON.stringify(entry)));
+    const all = lines === 0 ? [first, ...entries] : entries;
+    lines += all.length;
+    queue.push(...all.map((entry) => JSON.stringify(entry)));
     next ??= written.then(() => {
       const group = queue;
       [queue, next] = [[], undefined];
-      return limited("append", async () => journal.append(group));
+      return limited("append", async () => opened?.append(group));
     });
     written = next;
     return next;
@@ -88,28 +79,26 @@ export function createLedger(
     state,
     record,
     /** Reads the journal. Errors: `JOURNAL_MISMATCH`, `JOURNAL_DAMAGED`, `JOURNAL_IN_USE`, `JOURNAL_FAILED`. */
-    async open(): Promise<void> {
-      const inUse = "another import of this process uses the object; pass one of its own to each";
-      if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
-      journalsInUse.add(journal);
-      holdsJournal = true;
-      const read = async () => {
-        const opened = await limited("open", async () => {
-          return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
-        });
-        for (let line = 1; ; line++) {
-          const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
-          if (done === true || scope.failure) return;
-          replay(value, line);
-          hasEntries = true;
+    async open(signal: AbortSignal): Promise<void> {
+      const opening = (async () => openJournal(await journal.open(signal), "open()"))();
+      try {
+        opened = await scope.race(limited("open", () => opening));
+      } catch (error) {
+        // One that is opened too late is closed.
+        opening.then((late) => late.close()).catch(() => {});
+        throw error;
+      }
+      const replayAll = async () => {
+        for await (const entry of (await opening).read()) {
+          if (scope.failure) return;
+          replay(entry);
         }
       };
-      await scope.race(read());
+      await scope.race(limited("read", replayAll));
     },
     async close(): Promise<void> {
-      if (!holdsJournal) return;
       await written.catch(() => {});
-      await limited("close", async () => journal.close()).finally(() => journalsInUse.delete(journal));
+      await limited("close", async () => opened?.close());
     },
   };
 }

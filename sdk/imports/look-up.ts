@@ -85,16 +85,12 @@ export function createLookUp({ me, taxClients, tasks }: ImportParts, scope: Call
     return settled.ok ? settled.value : undefined;
   }
 
-  const isOwn = async (workspaceId: string) => {
-    workspace ??= ask(ownWorkspace);
-    return (await workspace) === workspaceId;
-  };
-
   return {
     /** `undefined`: the service cannot be asked about this workspace. */
     find: (externalIds: readonly string[], workspaceId: string): Promise<FoundTasks | undefined> =>
       series(async () => {
-        if (!(await isOwn(workspaceId))) return undefined;
+        workspace ??= ask(ownWorkspace);
+        if ((await workspace) !== workspaceId) return undefined;
         return ask(async (call) => {
           await readClients(call);
           return look(externalIds, call);

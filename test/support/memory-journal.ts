@@ -1,7 +1,7 @@
-import type { ImportJournal } from "@workspace-tasks/sdk";
+import type { ImportJournal, OpenJournal } from "@workspace-tasks/sdk";
 
 /** A journal in memory, which several clients of a test can open one after the other. */
-export class MemoryJournal implements ImportJournal {
+export class MemoryJournal implements ImportJournal, OpenJournal {
   readonly entries: string[];
   groups = 0;
   closed = 0;
@@ -10,7 +10,11 @@ export class MemoryJournal implements ImportJournal {
     this.entries = [...entries];
   }
 
-  async *open(): AsyncGenerator<string> {
+  async open(): Promise<OpenJournal> {
+    return this;
+  }
+
+  async *read(): AsyncGenerator<string> {
     yield* [...this.entries];
   }
 
@@ -25,8 +29,14 @@ export class MemoryJournal implements ImportJournal {
 }
 
 /** Opens a journal and reads it to its end. */
-export async function openJournal(journal: ImportJournal): Promise<readonly string[]> {
+export async function openJournal(journal: ImportJournal) {
+  const opened = await journal.open(new AbortController().signal);
   const entries: string[] = [];
-  for await (const entry of journal.open()) entries.push(entry);
-  return entries;
+  try {
+    for await (const entry of opened.read()) entries.push(entry);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  return { ...opened, entries };
 }

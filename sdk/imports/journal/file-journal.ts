@@ -9,10 +9,9 @@ import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
-import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { isWorkspaceTasksError, WorkspaceTasksError } from "../../errors.ts";
-import { type ImportJournal, journalError } from "./import-journal.ts";
+import { WorkspaceTasksError } from "../../errors.ts";
+import { type ImportJournal, journalError, type OpenJournal } from "./import-journal.ts";
 
 // A crash can leave zeros where nothing was written yet.
 const tornStart = /^(\0*|1|1 |1 \[.*)$/s;
@@ -36,87 +35,65 @@ export function fileJournal(path: string): ImportJournal {
     path,
     ({ message }) => new WorkspaceTasksError("CONFIGURATION_INVALID", `fileJournal: path: ${message}`),
   );
-  let lock: FileLock | undefined;
-  let file: FileHandle | undefined;
-  let closing = new AbortController();
+  return {
+    async open(signal) {
+      const lock = await lockFile(path, { signal });
+      if (typeof lock === "string") throw journalError("JOURNAL_IN_USE", lock);
+      try {
+        return await openFile(path, lock);
+      } catch (error) {
+        await lock.release();
+        throw error;
+      }
+    },
+  };
+}
+
+async function openFile(path: string, lock: FileLock): Promise<OpenJournal> {
+  const file = await nodeModule("node:fs/promises").open(path, "a+", 0o600);
+  await makePrivate(file, path).catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
   let lines = 0;
 
-  const failed = (what: string) => (cause: unknown) => {
-    const reason = isError(cause) ? cause.message : "unknown";
-    throw isWorkspaceTasksError(cause)
-      ? cause
-      : journalError("JOURNAL_FAILED", `could not ${what} ${path}: ${reason}`, cause);
-  };
   const damaged = (problem: string) =>
     journalError("JOURNAL_DAMAGED", `${path}: ${problem}; restore the file, or start with a new one`);
 
-  async function acquire(): Promise<FileHandle> {
-    closing = new AbortController();
-    const { signal } = closing;
-    const locked = await lockFile(path, { signal });
-    if (typeof locked === "string") throw journalError("JOURNAL_IN_USE", locked);
-    lock = locked;
-    if (signal.aborted) {
-      await release();
-      signal.throwIfAborted();
-    }
-    file = await nodeModule("node:fs/promises").open(path, "a+", 0o600);
-    await makePrivate(file, path);
-    return file;
-  }
-
-  async function* open(): AsyncGenerator<string> {
-    const opened = await acquire().catch(failed("open"));
-    const { size } = await opened.stat();
-    let rest = "";
-    lines = 0;
-    for await (const text of textOf(opened, size)) {
-      const complete = (rest + text).split("\n");
-      rest = complete.pop() ?? "";
-      for (const line of complete) {
-        const prefix = `${++lines} `;
-        if (!line.startsWith(prefix)) throw damaged(`line ${lines}: expected number ${lines}, got another`);
-        yield Buffer.from(line.slice(prefix.length), "latin1").toString();
-      }
-    }
-    if (lines === 0 && !tornStart.test(rest))
-      throw damaged("line 1: expected the first entry of a journal, got another text");
-    if (rest !== "") await opened.truncate(size - rest.length);
-    // Lines that were written and not synced count from now on.
-    await (lines === 0 ? syncFolderOf(path) : opened.sync());
-  }
-
   async function requireLock(): Promise<void> {
     const taken = "another process has taken it over, because this one did not renew its lock for a minute";
-    if (!(await lock?.isOwn())) throw journalError("JOURNAL_IN_USE", `${path}: ${taken}`);
-  }
-
-  async function release(): Promise<void> {
-    const [opened, locked] = [file, lock];
-    file = lock = undefined;
-    await opened?.close().finally(() => locked?.release());
-    if (!opened) await locked?.release();
-  }
-
-  async function append(entries: readonly string[]): Promise<void> {
-    if (!file) throw new Error("it is not open");
-    await requireLock();
-    const text = entries.map((entry, index) => `${lines + index + 1} ${entry}\n`).join("");
-    await file.appendFile(text);
-    await file.datasync();
-    // Nothing is sent on the strength of entries that another process does not know.
-    await requireLock();
-    lines += entries.length;
+    if (!(await lock.isOwn())) throw journalError("JOURNAL_IN_USE", `${path}: ${taken}`);
   }
 
   return {
-    open,
-    append: (entries) => append(entries).catch(failed("write")),
-    close() {
-      // It may wait for the lock.
-      closing.abort();
-      return release();
+    async *read() {
+      const { size } = await file.stat();
+      // A device may have no end.
+      const bytes = size === 0 ? Buffer.alloc(0) : await file.readFile();
+      let start = 0;
+      for (let end = bytes.indexOf("\n"); end >= 0; end = bytes.indexOf("\n", start)) {
+        const prefix = `${++lines} `;
+        const line = bytes.toString("utf8", start, end);
+        if (!line.startsWith(prefix)) throw damaged(`line ${lines}: expected number ${lines}, got another`);
+        yield line.slice(prefix.length);
+        start = end + 1;
+      }
+      if (lines === 0 && !tornStart.test(bytes.toString("latin1")))
+        throw damaged("line 1: expected the first entry of a journal, got another text");
+      if (start < bytes.length) await file.truncate(start);
+      // Lines that were written and not synced count from now on.
+      await (lines === 0 ? syncFolderOf(path) : file.sync());
     },
+    async append(entries) {
+      await requireLock();
+      const text = entries.map((entry, index) => `${lines + index + 1} ${entry}\n`).join("");
+      await file.appendFile(text);
+      await file.datasync();
+      // Nothing is sent on the strength of entries that another process does not know.
+      await requireLock();
+      lines += entries.length;
+    },
+    close: () => file.close().finally(() => lock.release()),
   };
 }
 
@@ -136,7 +113,3 @@ async function syncFolderOf(path: string): Promise<void> {
   const folder = await nodeModule("node:fs/promises").open(path.replace(/[^/\\]*$/, "") || ".");
   await folder.sync().finally(() => folder.close());
 }
-
-/** A character for each byte. No more than the file has: a device may have no end. */
-const textOf = (file: FileHandle, size: number): AsyncIterable<string> | readonly string[] =>
-  size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1, autoClose: false, encoding: "latin1" });

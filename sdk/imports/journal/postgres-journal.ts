@@ -1,7 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { WorkspaceTasksError } from "../../errors.ts";
 import { type PostgresTableOptions, postgresTable } from "../../postgres-table.ts";
-import { type ImportJournal, journalError } from "./import-journal.ts";
+import { type ImportJournal, journalError, type OpenJournal } from "./import-journal.ts";
 
 /** The method of pg's pool that the journal uses. */
 export interface PostgresClientPool {
@@ -60,70 +60,62 @@ export function postgresJournal(
   s.parse(s.nonBlankString, name, invalid("name"));
   const table = postgresTable("postgresJournal", "import_journal", columns, options, lockTimeoutMs);
   const sql = statementsOf(table.name);
-  let client: PostgresPoolClient | undefined;
-  let lost: Error | undefined;
-  let lines = 0;
-  let opening: symbol | undefined;
 
-  async function query(text: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]> {
-    if (!client || lost) throw lost ?? new Error("the journal is not open");
-    const { rows } = await client.query({ text, ...(values && { values }), query_timeout: queryTimeoutMs });
-    return rows as readonly Record<string, unknown>[];
-  }
-
-  async function acquire(): Promise<void> {
-    [lost, lines] = [undefined, 0];
-    const own = Symbol();
-    opening = own;
-    const connected = await pool.connect();
-    // Closed while it waited for a connection: nothing would release this one.
-    if (opening !== own) {
-      connected.release();
-      throw new Error("it was closed while it waited for a connection");
-    }
-    client = connected;
+  async function open(client: PostgresPoolClient): Promise<OpenJournal> {
+    let lines = 0;
+    let lost: Error | undefined;
     // Without a listener the loss of an idle connection ends the process.
     client.on("error", (error) => {
       lost = error;
     });
-    const [row] = await query(sql.lock, [name]);
-    if (row?.["is_locked"] !== true) throw journalError("JOURNAL_IN_USE", await describeHolder());
-    await table.prepare(query);
-  }
 
-  async function describeHolder(): Promise<string> {
-    const [holder] = await query(sql.holder, [name]);
-    const { pid, application_name: program, client_addr: address } = holder ?? {};
-    return `the PostgreSQL connection ${pid ?? "of another process"} (${program || "no name"}, ${address ?? "local"}) uses ${name}`;
-  }
+    async function query(text: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]> {
+      if (lost) throw lost;
+      const { rows } = await client.query({ text, ...(values && { values }), query_timeout: queryTimeoutMs });
+      return rows as readonly Record<string, unknown>[];
+    }
 
-  return {
-    async *open() {
-      await acquire();
-      for (let page = [{}]; page.length > 0; ) {
-        page = [...(await query(sql.read, [name, lines]))];
-        for (const { line, entry } of page as readonly Record<string, unknown>[]) {
-          lines += 1;
-          const problem = () =>
-            `${name}: expected line ${lines}, got line ${String(line)}; restore the table`;
-          if (line !== lines) throw journalError("JOURNAL_DAMAGED", problem());
-          yield String(entry);
-        }
-      }
-    },
-    async append(entries) {
-      await query(sql.append, [name, lines, entries]);
-      lines += entries.length;
-    },
-    async close() {
-      const held = client;
-      const unlocking = query(sql.unlock, [name]);
-      client = opening = undefined;
-      // Destroyed unless its lock is certainly released.
-      await unlocking.then(
-        () => held?.release(),
-        () => held?.release(true),
+    /** The connection is destroyed unless its lock is certainly released. */
+    const close = () =>
+      query(sql.unlock, [name]).then(
+        () => client.release(),
+        () => client.release(true),
       );
-    },
-  };
+
+    async function describeHolder(): Promise<string> {
+      const [holder] = await query(sql.holder, [name]);
+      const { pid, application_name: program, client_addr: address } = holder ?? {};
+      return `the PostgreSQL connection ${pid ?? "of another process"} (${program || "no name"}, ${address ?? "local"}) uses ${name}`;
+    }
+
+    try {
+      const [row] = await query(sql.lock, [name]);
+      if (row?.["is_locked"] !== true) throw journalError("JOURNAL_IN_USE", await describeHolder());
+      await table.prepare(query);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return {
+      async *read() {
+        for (let page = [{}]; page.length > 0; ) {
+          page = [...(await query(sql.read, [name, lines]))];
+          for (const { line, entry } of page as readonly Record<string, unknown>[]) {
+            lines += 1;
+            const problem = () =>
+              `${name}: expected line ${lines}, got line ${String(line)}; restore the table`;
+            if (line !== lines) throw journalError("JOURNAL_DAMAGED", problem());
+            yield String(entry);
+          }
+        }
+      },
+      async append(entries) {
+        await query(sql.append, [name, lines, entries]);
+        lines += entries.length;
+      },
+      close,
+    };
+  }
+
+  return { open: async () => open(await pool.connect()) };
 }

@@ -10,13 +10,8 @@ const uses: Readonly<Record<string, (pool: Pool, options?: PostgresTableOptions)
   rate_limit: (pool, options) =>
     postgresRateLimitStore(pool, options).acquire({ key: "k", limit: 3, count: 1, windowMs: 60_000 }),
   async import_journal(pool, options) {
-    const journal = postgresJournal(pool, "firm", options);
-    try {
-      await openJournal(journal);
-      await journal.append(["entry"]);
-    } finally {
-      await journal.close();
-    }
+    const journal = await openJournal(postgresJournal(pool, "firm", options));
+    await journal.append(["entry"]).finally(() => journal.close());
   },
 };
 

@@ -11,6 +11,7 @@ import { type PostgresClientPool, postgresJournal } from "../../../sdk/imports/j
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import type { Fetch } from "../../../sdk/request/fetch.ts";
 import type { SecretStore } from "../../../sdk/signing-secrets/signing-secrets.ts";
+import { MemoryJournal } from "../../support/memory-journal.ts";
 
 // Every code of the SDK is produced by a service, a store, a stream, a key function or a `fetch` that repeats all secrets in
 // everything it returns and throws. No rendering of the error, of a log or of an event may contain one.
@@ -77,13 +78,8 @@ const storedText = JSON.stringify({
   secrets: [{ secret: signingSecret, validUntilMs: null }],
 });
 
-function journalOf(...entries: readonly (readonly unknown[])[]) {
-  const append = async () => {};
-  const open = async function* () {
-    for (const entry of entries) yield JSON.stringify(entry);
-  };
-  return { open, append, close: append };
-}
+const journalOf = (...entries: readonly (readonly unknown[])[]) =>
+  new MemoryJournal(entries.map((entry) => JSON.stringify(entry)));
 
 /** After a call: the client knows its key and a token. */
 async function importWith(
@@ -219,7 +215,7 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
   JOURNAL_MISMATCH: { call: (client) => importWith(client, journalOf(["import", 1, said])) },
   JOURNAL_DAMAGED: { call: (client) => importWith(client, journalOf(["import", said])) },
   JOURNAL_IN_USE: { call: (client) => importWith(client, postgresJournal(lockedPool, said)) },
-  JOURNAL_FAILED: { call: (client) => importWith(client, { ...journalOf(), open: throws }) },
+  JOURNAL_FAILED: { call: (client) => importWith(client, { open: throws }) },
   IMPORT_CHANGED: {
     call: async (client) => {
       const started = [

@@ -71,31 +71,33 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
       return response;
     },
     journal: {
-      async *open() {
+      async open() {
         owners.set(durable, options);
-        yield* durable.open();
-      },
-      async append(entries) {
-        const text = entries.join(" ").slice(0, 40);
-        await reach(`${text} is not written`);
-        requireOwn();
-        const torn = Math.floor(entries.length / 2);
-        const first = entries.slice(0, torn);
-        const isTorn = torn > 0 ? reach(`${text} is torn`) : undefined;
-        if (isTorn) {
-          await durable.append(first);
-          await isTorn;
-          requireOwn();
-        }
-        await durable.append(isTorn ? entries.slice(torn) : entries);
-        await reach(`${text} is written`);
-        requireOwn();
-      },
-      close: async () => {
-        if (owners.get(durable) === options) await durable.close();
+        return { read: () => durable.read(), append, close };
       },
     },
   };
+
+  async function append(entries: readonly string[]): Promise<void> {
+    const text = entries.join(" ").slice(0, 40);
+    await reach(`${text} is not written`);
+    requireOwn();
+    const torn = Math.floor(entries.length / 2);
+    const first = entries.slice(0, torn);
+    const isTorn = torn > 0 ? reach(`${text} is torn`) : undefined;
+    if (isTorn) {
+      await durable.append(first);
+      await isTorn;
+      requireOwn();
+    }
+    await durable.append(isTorn ? entries.slice(torn) : entries);
+    await reach(`${text} is written`);
+    requireOwn();
+  }
+
+  async function close(): Promise<void> {
+    if (owners.get(durable) === options) await durable.close();
+  }
 }
 
 function operationOf(init: Parameters<Fetch>[1]): string {

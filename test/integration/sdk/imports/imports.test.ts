@@ -2,7 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
-import type { ImportClient, ImportJournal, ImportProgress, ImportResult } from "@workspace-tasks/sdk";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
+import type {
+  ImportClient,
+  ImportJournal,
+  ImportProgress,
+  ImportResult,
+  OpenJournal,
+} from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
@@ -16,12 +23,14 @@ const clientOf = (result: ImportResult, externalId: string) =>
 
 /** A journal that cannot append an entry of this name. */
 const rejecting = (name: string, durable: MemoryJournal): ImportJournal => ({
-  open: () => durable.open(),
-  append: async (entries) => {
-    if (entries.some((entry) => entry.startsWith(`["${name}"`))) throw new Error("no disk");
-    await durable.append(entries);
-  },
-  close: () => durable.close(),
+  open: async () => ({
+    read: () => durable.read(),
+    append: async (entries) => {
+      if (entries.some((entry) => entry.startsWith(`["${name}"`))) throw new Error("no disk");
+      await durable.append(entries);
+    },
+    close: () => durable.close(),
+  }),
 });
 
 describe("an import", () => {
@@ -296,7 +305,7 @@ describe("an import ends", () => {
     expect((await fixture.import({ clients: clientsWithUrls(2, 1), journal })).counts.imported).toBe(2);
   });
 
-  it.each(["open", "append", "close"] as const)(
+  it.each(["open", "read", "append", "close"] as const)(
     "with JOURNAL_FAILED when its journal cannot %s, and sends nothing more",
     async (method) => {
       for (const fail of [
@@ -309,13 +318,8 @@ describe("an import ends", () => {
         },
       ]) {
         await using fixture = await createImportFixture();
-        const memory = new MemoryJournal();
-        const journal: ImportJournal = {
-          open: () => memory.open(),
-          append: (entries) => memory.append(entries),
-          close: () => memory.close(),
-          [method]: fail,
-        };
+        const failing = method === "read" ? () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) : fail;
+        const journal = Object.assign(new MemoryJournal(), { [method]: failing });
         const before = await fixture.mock.control.listRequests({ limit: 1_000 });
         const error = await failureOf(fixture.import({ clients: clientsWithUrls(2, 1), journal }));
         expect(error).toMatchObject({
@@ -331,18 +335,18 @@ describe("an import ends", () => {
     },
   );
 
-  it("with JOURNAL_IN_USE when another import uses the same journal object, which stays open for that one", async () => {
+  it("with its signal while its journal opens, which is closed when it has", async () => {
     await using fixture = await createImportFixture();
-    const journal = new MemoryJournal();
-    const client = fixture.createClient();
-    const { connectionId, jobName } = fixture;
-    const options = { connectionId, jobName, journal, clients: clientsWithUrls(3, 1) };
-    const first = client.partner.imports.start(options);
-    const second = codeOf(client.partner.imports.start(options));
-    expect(await fixture.mock.clock.runUntil(second)).toBe("JOURNAL_IN_USE");
-    expect((await fixture.mock.clock.runUntil(first)).counts.imported).toBe(3);
-    expect(journal.closed).toBe(1);
-    expect((await fixture.import({ ...options })).counts.unchanged).toBe(3);
+    const durable = new MemoryJournal();
+    const controller = new AbortController();
+    const opening = deferred<OpenJournal>();
+    const open = (signal: AbortSignal) => {
+      signal.addEventListener("abort", () => opening.resolve(durable));
+      controller.abort();
+      return opening.promise;
+    };
+    expect(await codeOf(fixture.import({ journal: { open }, signal: controller.signal }))).toBe("ABORTED");
+    expect(durable.closed).toBe(1);
   });
 
   it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
@@ -353,16 +357,14 @@ describe("an import ends", () => {
 
   it.each([
     ["nothing", undefined],
-    ["an array", ["entry"]],
     ["a number", 7],
   ])("with JOURNAL_FAILED when open() of its journal returns %s", async (kind, opened) => {
     await using fixture = await createImportFixture();
-    const journal = Object.assign(new MemoryJournal(), { open: () => opened });
+    const journal = { open: async () => opened };
     expect(await failureOf(fixture.import({ journal: journal as never }))).toMatchObject({
       code: "JOURNAL_FAILED",
-      message: expect.stringContaining(`open(): expected an async iterable of entries, got ${kind}`),
+      message: expect.stringContaining(`open(): expected one with read, append and close, got ${kind}`),
     });
-    expect(journal.closed).toBe(1);
   });
 
   it.each<[string, readonly unknown[]]>([
