@@ -32,7 +32,7 @@ export async function uploadDocuments(
 ): Promise<ReadonlyMap<string, ReadyClient>> {
   const keys = new Map<ImportArtifact, string>();
   const all = clients.flatMap((client) => client.artifacts.map((artifact) => ({ client, artifact })));
-  await run.forEach(all, async ({ client: { externalId }, artifact }) => {
+  await run.forEach(all.values(), run.callsPerJob, async ({ client: { externalId }, artifact }) => {
     if (run.state.client(externalId).status) return;
     const settled = await run.call(async () => {
       const key = await keyOf(run, artifact);
@@ -81,8 +81,10 @@ export async function settleKnown(
     }
   }
   if (changed.length === 0) run.state.settle(externalId, status);
-  else if (status === "unchanged" && run.options.onChanged === "import") return true;
-  else {
+  else if (status === "unchanged" && run.options.onChanged === "import") {
+    await run.record(["next", "derived", [externalId]]);
+    return true;
+  } else {
     const what = `documents that are new or have changed since it was imported were not sent: ${changed.join(", ")}`;
     const message = `${what}; call with onChanged: "import" for a second work, or ${addThem}`;
     run.settle(externalId, "changed", { code: "IMPORT_CHANGED", message });

@@ -21,12 +21,9 @@ export function startImport(options: CheckedOptions, parts: ImportParts) {
 /** Imports every client of the input, and continues every job of the journal. */
 async function importAll(run: ImportRun): Promise<void> {
   await run.open();
-  const chunks = readChunks(run);
-  await run.together(run.jobsAtOnce, async () => {
-    for await (const chunk of chunks) {
-      await importChunk(run, chunk);
-      void run.report();
-    }
+  await run.forEach(readChunks(run), run.jobsAtOnce, async (chunk) => {
+    await importChunk(run, chunk);
+    void run.report();
   });
   // Nothing that the journal knows is forgotten.
   const missing = inputError("the journal has begun it, and the input does not have it; call again with it");
@@ -74,7 +71,8 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
       const { externalId } = client;
       if (state.see(externalId)) {
         if ("error" in client) run.settle(externalId, "failed", client.error);
-        else if (!state.client(externalId).isImported || (await needsAnother(run, client))) yield client;
+        else if (!state.client(externalId).isImported || (await settleKnown(run, client, "unchanged")))
+          yield client;
       }
       if (read % readsInARow === 0) await scope.sleep(0);
     }
@@ -83,11 +81,4 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
     // Without waiting: it may be stalled.
     if (!isOver) (async () => iterator.return?.())().catch(() => {});
   }
-}
-
-/** Whether a client that was imported before gets a second work. */
-async function needsAnother(run: ImportRun, client: CheckedClient): Promise<boolean> {
-  if (!(await settleKnown(run, client, "unchanged"))) return false;
-  await run.record(["next", "derived", [client.externalId]]);
-  return true;
 }

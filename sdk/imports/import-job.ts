@@ -97,7 +97,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     const inQuestion: string[] = [];
     let problem: WorkspaceTasksError | undefined;
     let isClosed = false;
-    await run.forEach([...ready], async ([externalId, { documents, inputs }]) => {
+    await run.forEach(ready.entries(), run.callsPerJob, async ([externalId, { documents, inputs }]) => {
       const { jobWorkId = "" } = state.client(externalId);
       // A job that is abandoned needs no more documents.
       if (problem || isClosed || inputs.length === 0) return;
@@ -151,12 +151,13 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
   /** Something has started or closed the job. A task of it shows which: if it was to be started, all works are imported. */
   async function notPending(job: ImportJob): Promise<void> {
     for (let look = 1; look <= looksMax && state.openIn(job).length > 0; look++) {
-      const found = await settleFound(state.openIn(job), job.workspaceId);
-      const isStarted = found?.some(({ jobId }) => jobId === job.id) === true;
+      const found = await lookUp.find(state.openIn(job), job.workspaceId);
+      const isStarted = [...(found?.values() ?? [])].flat().some(({ jobId }) => jobId === job.id);
       if (isStarted && job.isStarting) return started(job);
       if (!found || isStarted || look === looksMax) break;
       await run.scope.sleep(1_000 * 2 ** look);
     }
+    await settleFound(state.openIn(job), job.workspaceId);
     const message = `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`;
     doubt(state.openIn(job), message);
   }

@@ -3,6 +3,7 @@ import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
 import { type CheckedOptions, type ImportParts, method } from "./import-input.ts";
 import { createResult, type ImportResult } from "./import-result.ts";
+import type { ClientStatus } from "./import-state.ts";
 import { createLedger } from "./ledger.ts";
 import { createLookUp } from "./look-up.ts";
 import { type Settled, settle } from "./settle.ts";
@@ -54,9 +55,19 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     return settle(() => send({ signal, priority: "background" }), { scope, random, repeatsDoubt });
   }
 
-  /** Runs some workers to their ends. The first that fails ends the import; the others are waited for. */
-  async function together(count: number, work: () => Promise<void>): Promise<void> {
-    await Promise.all(Array.from({ length: count }, () => work().catch(end)));
+  /** Runs a task for each item, some at once. The first that fails ends the import; the others are waited for. */
+  async function forEach<Item>(
+    items: AsyncIterableIterator<Item> | IterableIterator<Item>,
+    atOnce: number,
+    task: (item: Item) => Promise<void>,
+  ): Promise<void> {
+    const work = async () => {
+      for await (const item of items) {
+        if (scope.failure) return;
+        await task(item).catch(end);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, () => work().catch(end)));
     if (scope.failure) throw new FailureError(scope.failure);
   }
 
@@ -67,20 +78,16 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     scope,
     signal,
     jobsAtOnce,
+    callsPerJob: Math.floor(options.concurrency / jobsAtOnce),
     open: () => open(signal),
     record,
     report,
-    together,
+    forEach,
     call,
     lookUp: createLookUp(parts, scope, call),
 
     /** Settles a client with an error, whose message names it, and a document if it is about one. */
-    settle(
-      client: string,
-      status: "changed" | "failed" | "undecided",
-      error: ClientError,
-      document?: string,
-    ) {
+    settle(client: string, status: ClientStatus, error: ClientError, document?: string): void {
       const { code, message, outcome, attempts, httpStatus, requestId, cause } = error;
       const subject = document === undefined ? "" : `, document "${document}"`;
       // The names may be anything.
@@ -97,14 +104,6 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
     uploaded(bytes: number): void {
       uploadedBytes += bytes;
       void report();
-    },
-
-    /** Runs a task for each item, as many at once as a job may have calls. */
-    forEach<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
-      const waiting = items.values();
-      return together(Math.floor(options.concurrency / jobsAtOnce), async () => {
-        for (const item of waiting) await task(item);
-      });
     },
 
     /** Imports to the end, and never leaves the journal open. */

@@ -268,7 +268,13 @@ describe("an import ends", () => {
     const journal = new MemoryJournal();
     const clients = clientsWithUrls(3, 1);
     const override = fixture.mock.override("createConnectionJob", { errors: [error] });
-    expect(await codeOf(fixture.import({ clients, journal }))).toBe(code);
+    // More clients never come.
+    const stalling = (async function* () {
+      yield* clients;
+      await new Promise<never>(() => {});
+    })();
+    const ended = fixture.import({ clients: stalling, journal, worksPerJob: 3 });
+    expect(await codeOf(ended)).toBe(code);
     expect(journal.closed).toBe(1);
     expect(override.calls).toBe(code === "SERVICE_FAILED" ? 8 : 1);
     override.remove();
