@@ -103,7 +103,7 @@ export interface OwnCallOptions extends CallOptions {
   readonly [beforeSend]?: (() => Promise<void>) | undefined;
 }
 
-/** In which the default of `maxQueued` calls are sent. */
+/** The default of `maxQueued` calls are sent within this time. */
 export const backgroundDeadlineMs = 900_000;
 
 /** The limit of a whole call. */

@@ -19,7 +19,7 @@ const tableOptions = s.strictOptions<PostgresTableOptions>()({
 });
 
 export interface PostgresTable {
-  /** With its schema: the search path decides nothing. */
+  /** The name has the schema in front: the search path decides nothing. */
   readonly name: string;
   /**
    * Creates the schema and the table unless they exist.

@@ -63,7 +63,7 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   if (typeof value !== "string" && tagOf(value) !== "URL") {
     throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
   }
-  // As of a variable of the environment that is not set.
+  // A variable of the environment that is not set is an empty text.
   if (value === "") throw new ValidationError(path, `${expected}, got an empty text`);
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
   if (typeof value === "string" && !URL.canParse(value)) throw new ValidationError(path, notAbsolute);

@@ -16,7 +16,7 @@ export interface ReportLayout {
   /** Columns that no line exceeds. */
   readonly width: number;
   readonly paint: Paint;
-  /** To which ages refer. */
+  /** The time up to which ages are counted. */
   readonly nowMs: number;
 }
 

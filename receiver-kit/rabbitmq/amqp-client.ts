@@ -30,7 +30,7 @@ const setupError = (text: string, cause?: unknown) =>
 export const isRejection = (error: unknown) =>
   isReceiverError(error, "BROKER_SETUP_INVALID") || isReceiverError(error, "CONFIGURATION_INVALID");
 
-/** By code, and by text where an error has none, or one that it shares. */
+/** What to do about an error, by its code; by its text where it has no code, or one of several errors. */
 const remedies: readonly (readonly [number | RegExp, string | undefined])[] = [
   [/acknowledgement.*timed out/, undefined],
   [/handshake.*ACCESS.REFUSED/is, "correct the user and the password of the URL"],

@@ -87,8 +87,14 @@ export function movedMessage(
 ): Options.Publish {
   const { headers, messageId, appId, type, timestamp, contentType, contentEncoding } = properties;
   return {
-    ...{ messageId, appId, type, timestamp, contentType, contentEncoding },
-    ...{ persistent: true, mandatory: true },
+    messageId,
+    appId,
+    type,
+    timestamp,
+    contentType,
+    contentEncoding,
+    persistent: true,
+    mandatory: true,
     headers: { ...headers, "x-delivery-count": undefined, ...added },
   };
 }

@@ -57,7 +57,7 @@ export abstract class KeptOpen<Session, Settings extends KeptSettings> {
     this.closedSinceMs = settings.clock.monotonic();
   }
 
-  /** Of what is opened, for errors. */
+  /** Names what is opened, for errors. */
   protected abstract readonly name: string;
   /** What it waits for without a limit. */
   protected until?(): Promise<unknown>;
@@ -215,7 +215,7 @@ export abstract class BrokerConnection<
   get stats(): BrokerConnectionStats {
     const nowMs = this.settings.clock.monotonic();
     return {
-      // Without the password.
+      // The host has no password.
       node: this.session ? this.#host : null,
       lost: this.lost,
       unavailableForMs: this.session ? null : nowMs - this.closedSinceMs,
@@ -240,7 +240,7 @@ export abstract class BrokerConnection<
       try {
         if (connection) await settledWithin(connection.close(), closeMs, clock);
       } finally {
-        // Also one that is not open yet, or whose other end is silent.
+        // This also ends a connection that is not open yet, or whose other end is silent.
         socket.abort();
       }
     });

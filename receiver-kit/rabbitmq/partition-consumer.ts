@@ -71,7 +71,7 @@ const acceptTimeoutMs = 60_000;
 const batchBytesMax = 8_000_000;
 const releaseAfterMs = 10_000;
 const lonelyFailuresMax = 8;
-/** Of those that the broker's count stands for: an outage makes it large, too. */
+/** More deliveries that the broker has counted say nothing about the message: an outage makes their number large, too. */
 const countedMax = 5;
 /** A larger prefetch is for small bodies. */
 const grownBytesMax = 16_000_000;
@@ -128,8 +128,13 @@ export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
     const channel = await (await connection.next())?.createChannel();
     if (!channel) throw new Error("the consumer is closed");
     const consuming: Consuming = {
-      ...{ channel, attempt, consumerTag: "", buffer: [] },
-      ...{ failingSinceMs: undefined, failures: 0, storing: undefined },
+      channel,
+      attempt,
+      consumerTag: "",
+      buffer: [],
+      failingSinceMs: undefined,
+      failures: 0,
+      storing: undefined,
     };
     attempt.onEnd(() => {
       this.wake();
@@ -137,7 +142,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
     });
     attempt.onEnd(() => consuming.storing);
     channel.on("error", (error) => attempt.end(error));
-    // Without a reason where the connection is lost: that is another incident.
+    // A lost connection is an incident of its own, so that it is no reason here.
     const close = () => attempt.end(connection.session && new Error("the channel was closed"));
     channel.on("close", () => setImmediate(close));
     await topology.declareQueue(channel, this.settings, shard.index, queue);

@@ -39,7 +39,12 @@ const inFlightBytesMax = 67_108_864;
 export class Publisher extends BrokerConnection<ConfirmChannel, PublisherSettings> {
   protected readonly place = this.settings.place;
   readonly counts: PublishCounts = {
-    ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
+    confirmed: 0,
+    returned: 0,
+    nacked: 0,
+    timedOut: 0,
+    interrupted: 0,
+    unsent: 0,
   };
   readonly inFlight = { messages: 0, bytes: 0 };
   readonly #returned = new Set<string>();

@@ -106,7 +106,9 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   const connection = new ConsumerConnection(own);
   // A connection that publishes is not read while the broker is short of memory: acknowledgements would not arrive.
   const parking = new Publisher({
-    ...{ ...own, failing: notParked, place: "park" },
+    ...own,
+    failing: notParked,
+    place: "park",
     declareFor: (channel) => topology.declareParkingQueue(channel, settings),
   });
   const partitions = receivers.flatMap((receiver, index) => {

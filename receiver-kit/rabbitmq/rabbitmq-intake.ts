@@ -80,7 +80,11 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
   const inFlight = new parts.InFlight();
   const publisher = new Publisher({
-    ...{ ...settings, connect, log: new IncidentLog(settings), failing, place: source },
+    ...settings,
+    connect,
+    log: new IncidentLog(settings),
+    failing,
+    place: source,
     declareFor: (channel) => topology.declareTopology(channel, settings),
   });
   let closing: Promise<void> | undefined;
@@ -100,7 +104,13 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   };
 
   const intake: RabbitmqIntake = {
-    ...{ verifier, limits, clock, source, telemetry, onRejected, onError },
+    verifier,
+    limits,
+    clock,
+    source,
+    telemetry,
+    onRejected,
+    onError,
     isClosing: () => closing !== undefined,
     async accept(webhook, context = {}) {
       if (closing) throw new kit.ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");

@@ -3,7 +3,7 @@
 
 import type { ReconcileClient } from "@workspace-tasks/receiver-kit";
 
-/** Of short keys: a buffer for each delivery would cost more than its hash. */
+/** Holds the bytes of short keys: a buffer for each delivery would cost more than its hash. */
 const scratch = Buffer.alloc(512);
 
 /**

@@ -36,7 +36,7 @@ export interface Route {
 /** Characters. A routing key has at most 255 bytes. */
 export const routingKeyMax = 80;
 
-/** To the queue of a task, in its shard. */
+/** The way to the queue of a task, in its shard. */
 export const routeTo = (names: Names, task: string, shard: number): Route => ({
   exchange: exchangeName(names, shard),
   key: task.slice(0, routingKeyMax),

@@ -110,7 +110,8 @@ const tenantSchema = strictOptions<Tenant>()({
 });
 
 const unknownTenant: Tenant = {
-  ...{ id: "unknown", workspaceId: "unknown" },
+  id: "unknown",
+  workspaceId: "unknown",
   secrets: [`whsec_${randomBytes(32).toString("base64")}`],
 };
 

@@ -18,7 +18,7 @@ export interface DiagnosticsEvents {
     readonly attempt: number;
     readonly httpStatus: number;
     readonly requestId: string | undefined;
-    /** By lower-case name, without cookies; redacted. */
+    /** The headers of the response by lower-case name, without cookies; redacted. */
     readonly headers: Readonly<Record<string, string>>;
   };
   /** An attempt failed, and the call continues. */
@@ -33,7 +33,7 @@ export interface DiagnosticsEvents {
   "workspace-tasks:call:end": CallEvent & {
     readonly ok: boolean;
     readonly code: ErrorCode | undefined;
-    /** Of the last response, if there was one. */
+    /** The status of the last response, if there was one. */
     readonly httpStatus: number | undefined;
     readonly requestId: string | undefined;
     readonly attempts: number;

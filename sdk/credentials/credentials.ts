@@ -167,7 +167,7 @@ export class Credentials {
       this.#exchanging = this.#exchange().finally(() => {
         this.#exchanging = undefined;
       });
-      // Without a call that waits its failure is of no use.
+      // Its failure is of no use when no call waits.
       this.#exchanging.catch(() => {});
     }
     return this.#exchanging;

@@ -228,7 +228,7 @@ interface CallParts extends RouteParts {
   routeOf(router: Router): Route;
 }
 
-/** With what a request is sent; empty for an operation that needs no token. */
+/** What a request is sent with; empty for an operation that needs no token. */
 interface Authorization {
   readonly credential?: Credential | undefined;
   readonly permit?: Permit | undefined;

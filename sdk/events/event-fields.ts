@@ -6,7 +6,7 @@ import * as f from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";
 
 const identifier = z.string().min(1);
-/** Of an event: a UUID as it is sent. */
+/** The id of an event is a UUID as it is sent. */
 const eventId = { sent: z.uuid().describe("Deterministic UUID of this status event."), read: identifier };
 const version: f.Field<string, string> = {
   sent: z.literal(payloadVersion).describe("Version of the payload's schema."),
@@ -19,7 +19,7 @@ const taskType: f.Field<TaskType, TaskType> = {
 const text = f.detail(z.string());
 const integer = f.detail(z.int());
 
-/** Of every event about a task or one of its stages. */
+/** The fields of every event about a task or one of its stages. */
 const common = {
   /** Deterministic UUID of this status event: the same in every delivery of it. */
   id: eventId,

@@ -22,8 +22,11 @@ type Payload = Readonly<Record<string, unknown>>;
 
 /** A whole payload of the event, with the same ids and the same time at each call. */
 export const exampleEvent = (name: KnownEventName): Payload => ({
-  ...{ id: uuid(1), event: name, version: payloadVersion },
-  ...{ occurredAt: "2026-03-01T09:30:00.000Z", workspaceId: uuid(2) },
+  id: uuid(1),
+  event: name,
+  version: payloadVersion,
+  occurredAt: "2026-03-01T09:30:00.000Z",
+  workspaceId: uuid(2),
   ...exampleFields(name),
 });
 

@@ -76,7 +76,7 @@ async function ownerInTheWay(
   if (!found) return undefined;
   const { path, text } = found;
   const owner = parseOwner(text ?? "");
-  // Of a process that was killed before it wrote its name.
+  // Its process was killed before it wrote its name.
   const isBlank = text !== null && text.trim() === "";
   if (!owner && !isBlank) return `another process uses it (if none does, delete ${path})`;
   const name = owner ? `process ${owner.pid} on ${owner.host}` : "another process";
@@ -128,7 +128,7 @@ async function createLock({ path, found, self }: NewLock, clock: Clock): Promise
   if (!file) return undefined;
   const name = JSON.stringify(self).slice(0, -1);
   let beats = 0;
-  // Of one length, so that no lock is ever longer than the disk has room for.
+  // The text has one length, so that no lock is ever longer than the disk has room for.
   const write = () => file.write(`${name},"beats":${String(beats++).padStart(12)}}`, 0);
   const remove = async () => {
     await file.close();

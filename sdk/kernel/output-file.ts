@@ -9,7 +9,7 @@ import { isError } from "./realm.ts";
 
 /** What a command writes. */
 export interface OutputKind {
-  /** For messages, such as `a snapshot of a mock`. */
+  /** Names it in messages, such as `a snapshot of a mock`. */
   readonly name: string;
   /** Each of its files has this text in its first megabyte. */
   readonly mark: RegExp;
@@ -18,9 +18,9 @@ export interface OutputKind {
 }
 
 export interface OutputFile {
-  /** Without links: a link stays, its target is written. */
+  /** The path has no links: a link stays, its target is written. */
   readonly path: string;
-  /** Of the own file that is replaced; 0600 otherwise. */
+  /** The mode of the own file that is replaced; 0600 otherwise. */
   readonly mode: number;
 }
 
@@ -52,7 +52,7 @@ export async function findOutputFile(path: string, kind: OutputKind): Promise<Ou
  */
 export async function writeOutputFile(path: string, text: string, kind: OutputKind): Promise<string> {
   const output = await findOutputFile(path, kind);
-  // In a new folder that only this user can enter: nothing can be waiting there under the name of the file.
+  // The draft is in a new folder that only this user can enter: nothing can be waiting there under the name of the file.
   const folder = await mkdtemp(join(dirname(output.path), `.${basename(output.path)}.draft-`));
   const draft = join(folder, "draft");
   try {

@@ -14,7 +14,7 @@ export type Schema<Value> = (value: unknown, path: string) => Value;
 const brand: unique symbol = Symbol.for("workspace-tasks/validation-error/v1") as never;
 
 export class ValidationError extends Error {
-  /** As `message`, with the beginning of the received string: for options that are no secrets. */
+  /** The message with the beginning of the received string: for options that are no secrets. */
   readonly messageWithValue: string;
 
   constructor(path: string, complaint: string, complaintWithValue = complaint) {
@@ -107,7 +107,7 @@ const isIntegerBetween = (min: number, max: number) => (value: number) =>
   Number.isInteger(value) && value >= min && value <= max;
 export const integerBetween = (min: number, max: number): Schema<number> =>
   refineNumber(`a whole number from ${min} to ${max}`, isIntegerBetween(min, max));
-/** Of a timer. */
+/** A delay of a timer. */
 export const durationMs = refineNumber(
   `a whole number of milliseconds from 1 to ${timerDelayMsMax}`,
   isIntegerBetween(1, timerDelayMsMax),

@@ -150,7 +150,7 @@ export function createOffsetList<Item extends { readonly id: string }>(
           const { data, meta } = await fetchItems(at, Math.min(limit + back, pageSizeMax));
           if (at === start || data.some(({ id }) => seen.has(id))) {
             overlap = Math.max(overlap, Math.min(back, overlapMax));
-            // Of a page that overlaps, one item at least was returned before.
+            // One item at least of a page that overlaps was returned before.
             const isLast = data.length < (back > 0 ? Math.max(limit, 2) : limit);
             return { items: data, next: isLast ? null : at + data.length, meta };
           }

@@ -256,7 +256,7 @@ function createWaitFor(engine: Engine, options: ResolvedOptions): Tasks["waitFor
   }
 
   return async (id, given = {}) => {
-    // As the service writes it.
+    // The service writes ids in lower case.
     const taskId = checkInput(operation.method, taskIdInput, id).toLowerCase();
     const input = checkInput(operation.method, waitForInput, given);
     const scope = engine.openScope({
@@ -298,7 +298,7 @@ async function fetchTasks(
 ): Promise<FoundTasks> {
   const found = new Map<string, Task>();
   const keep = (data: ListTasksQuery) => {
-    // Of a task that cannot be read the service may list null, in spite of its schema.
+    // The service may list null for a task that cannot be read, in spite of its schema.
     for (const task of workspaceIn(data).tasks) if (task) found.set(task.id, readTask(task));
     return found;
   };
@@ -325,7 +325,7 @@ function tryToRead(read: () => unknown): void {
   try {
     read();
   } catch {
-    // Without data.
+    // There is no data.
   }
 }
 

@@ -296,7 +296,7 @@ const markerMsMax = 2 * markerMs;
 const pollMs = 250;
 const roundsMax = 10;
 const graceSecondsDefault = 86_400;
-/** Of a secret that the store has lost: a program that loses its store at each start must not fill the signatures of a delivery. */
+/** A secret that the store has lost signs for so long: a program that loses its store at each start must not fill the signatures of a delivery. */
 const lostGraceSeconds = 3_600;
 const issuesMax = 3;
 
@@ -362,7 +362,7 @@ function createEndpointRun(
       hasLostSecret = !(await store.replace(next, marked));
       return hasLostSecret ? undefined : { endpoint, secrets: readSigningSecrets(next, clock.now()) };
     } catch (error) {
-      // Of the store, which may have failed after the secret was issued: the marker stays.
+      // The store may have failed after the secret was issued: the marker stays.
       if (!isWorkspaceTasksError(error)) throw error;
       unknown = error;
       if (error.outcome === "unknown") return undefined;
@@ -426,11 +426,11 @@ interface EndpointChoice {
   readonly kept?: WebhookEndpoint | undefined;
   /** Equal to `kept` in URL, description and events. */
   readonly duplicates: readonly WebhookEndpoint[];
-  /** Of the same URL, but not equal. */
+  /** They have the same URL, but are not equal. */
   readonly others: readonly WebhookEndpoint[];
 }
 
-/** Of equal endpoints the oldest is kept, so that all processes choose the same one. */
+/** The oldest of equal endpoints is kept, so that all processes choose the same one. */
 export function chooseEndpoint(
   all: readonly WebhookEndpoint[],
   wanted: CreateWebhookEndpointInput,

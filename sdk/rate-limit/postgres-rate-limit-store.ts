@@ -34,7 +34,7 @@ const columns = `
   granted_at timestamptz[] not null default '{}',
   permits integer[] not null default '{}'`;
 
-// For the rest of the statement.
+// The limit holds for the rest of the statement.
 const withLockTimeout = `set_config('lock_timeout', '${lockTimeoutMs}', true)`;
 const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`;
 const statementsOf = (table: string) => ({

@@ -20,7 +20,7 @@ import { SlowStart } from "./slow-start.ts";
 //
 // One timer serves the queue, so waiting calls never race for a slot. With a store a call needs a permit of it, too.
 
-/** From the first to be served to the last. */
+/** The first is served first. */
 export const priorities = ["interactive", "normal", "background"] as const;
 
 /**

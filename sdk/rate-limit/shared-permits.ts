@@ -25,7 +25,7 @@ export interface AcquirePermitsRequest {
 }
 
 export interface AcquirePermitsResult {
-  /** From 0 to `count`. */
+  /** How many were granted, 0 to `count`. */
   readonly granted: number;
   /** When to try again, if fewer than `count` were granted. */
   readonly retryInMs: number;

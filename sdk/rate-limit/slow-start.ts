@@ -88,7 +88,7 @@ export class SlowStart {
     return Math.max(startingMin, this.#accepted);
   }
 
-  // Without a usable Retry-After the pause doubles with each rejection in a row.
+  // Where there is no usable Retry-After, the pause doubles with each rejection in a row.
   #pauseMs(retryAfterMs = 0): number {
     if (retryAfterMs > 0) return retryAfterMs;
     return Math.min(this.#windowMs, rejectionPauseMs * 2 ** Math.min(10, this.#rejectionsInARow - 1));

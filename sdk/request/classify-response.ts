@@ -85,7 +85,7 @@ function rateLimited({ headers }: ResponseHead, nowMs: number): Failure {
   });
 }
 
-/** With the remedy of a fresh token it may be the token that is not accepted. */
+/** @param remedy a fresh token, where it may be the token that is not accepted */
 function denied(errors: readonly GraphQLErrorEntry[], remedy: "none" | "fresh_token"): Failure {
   const message = errors[0]?.message ?? "the service sent no message";
   return failure("PERMISSION_DENIED", message, { outcome: "rejected", remedy });
@@ -416,7 +416,7 @@ function argumentRejected(detail: string, cause: unknown): Failure {
   return failure("CONFIGURATION_INVALID", message, { cause });
 }
 
-// Of zlib and Brotli.
+// The codes of zlib and Brotli.
 const damagedCodes = /^(?:Z_|ERR__ERROR_FORMAT_)/;
 
 const noTlsCode = "ERR_SSL_WRONG_VERSION_NUMBER";

@@ -38,7 +38,7 @@ export interface FetchHeaders {
 export interface ResponseHead {
   readonly status: number;
   readonly headers: Headers;
-  /** Of the body, once it was read. */
+  /** What the body says, once it was read. */
   readonly errors?: unknown;
   readonly extensions?: unknown;
 }
@@ -92,7 +92,7 @@ export class ResponseBody {
   async text(bytesMax: number): Promise<string | undefined> {
     const body: unknown = this.#response.body;
     if (!isWebStream(body)) {
-      // Of the caller's `fetch`, so it may be anything.
+      // It is what the caller's `fetch` returned, and may be anything.
       const text = String(await this.#response.text());
       return utf8(text).byteLength > bytesMax ? undefined : text;
     }

@@ -110,7 +110,7 @@ class Attempt {
     const client = new GraphQLClient(url.href, {
       fetch: (input, init) => this.#fetch(input as URL, init?.body as string),
       errorPolicy: "all",
-      // Without it the document would be parsed for each call, for its name, which is known.
+      // The document would otherwise be parsed for each call, for its name, which is known.
       excludeOperationName: true,
       jsonSerializer: {
         parse: parseBody,

@@ -15,7 +15,7 @@ import { WorkspaceTasksError } from "../errors.ts";
 /** Times are milliseconds since the epoch. */
 const storedSecrets = s.looseObject({
   version: s.refineNumber("1", (value) => value === 1),
-  /** As the caller wrote it; the service may write it differently. */
+  /** The URL as the caller wrote it; the service may write it differently. */
   url: s.string,
   endpointId: s.string,
   /** Newest first. `validUntilMs`: null for the current one. */

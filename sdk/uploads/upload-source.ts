@@ -46,7 +46,7 @@ export function createUploadSource(body: unknown): UploadSource | null {
   return parts && streamSource(parts);
 }
 
-/** Also one of a DOM environment, which may have no tag. */
+/** True also for a Blob of a DOM environment, which may have no tag. */
 const isBlob = (body: unknown): body is Blob =>
   isPlainObject(body) &&
   typeof body["size"] === "number" &&
