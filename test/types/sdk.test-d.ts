@@ -8,13 +8,7 @@ import { ClientNamesDocument } from "../../examples/typed-documents/generated/gr
 declare const client: sdk.WorkspaceTasksClient;
 
 describe("the options of createClient", () => {
-  it("require a baseUrl and accept a key or a function that returns one", () => {
-    expectTypeOf(sdk.createClient).toBeCallableWith({ baseUrl: "https://x", apiKey: "key" });
-    expectTypeOf(sdk.createClient).toBeCallableWith({
-      baseUrl: new URL("https://x"),
-      apiKey: async () => "key",
-    });
-    expectTypeOf<sdk.CreateClientOptions["apiKey"]>().extract<undefined>().not.toBeNever();
+  it("require a baseUrl", () => {
     // @ts-expect-error a client without a service is none
     sdk.createClient({ apiKey: "key" });
     // @ts-expect-error a misspelt option is an error
@@ -128,20 +122,6 @@ describe("lists of the client", () => {
     >();
     expectTypeOf(client.tasks.list()).toEqualTypeOf<sdk.PagedList<sdk.Task, number>>();
   });
-
-  it("are awaited for their first page", async () => {
-    expectTypeOf(await client.tasks.list()).toEqualTypeOf<sdk.Page<sdk.Task, number>>();
-  });
-
-  it("report to synchronous and asynchronous callbacks", () => {
-    client.tasks.waitFor("t", { onProgress: async () => {} });
-    client.tasks.waitFor("t", { onProgress: ({ id }) => [id].push(id) });
-    client.uploads.upload(new Uint8Array(1), {
-      fileName: "a",
-      mimeType: "b",
-      onProgress: async ({ uploadUrl }) => expectTypeOf(uploadUrl).toBeString(),
-    });
-  });
 });
 
 describe("arguments of calls", () => {
@@ -169,15 +149,6 @@ describe("arguments of calls", () => {
     client.tasks.list().toArray({ limit: 10 });
     // @ts-expect-error the wait has deadlineMs
     client.tasks.waitFor("t", { timeout: 10 });
-  });
-
-  it("an upload accepts bytes in every form", () => {
-    expectTypeOf<Uint8Array>().toExtend<sdk.UploadBody>();
-    expectTypeOf<Buffer>().toExtend<sdk.UploadBody>();
-    expectTypeOf<Blob>().toExtend<sdk.UploadBody>();
-    expectTypeOf<ReadableStream<Uint8Array>>().toExtend<sdk.UploadBody>();
-    expectTypeOf<AsyncGenerator<Buffer>>().toExtend<sdk.UploadBody>();
-    expectTypeOf(client.uploads.upload).returns.resolves.toEqualTypeOf<sdk.Upload>();
   });
 });
 
@@ -289,8 +260,4 @@ describe("error codes", () => {
     sdk.isWorkspaceTasksError(error, "NOT_THERE");
     if (error instanceof sdk.TaskFailedError) expectTypeOf(error.task).toEqualTypeOf<sdk.Task>();
   });
-});
-
-it("a client can be declared with await using", () => {
-  expectTypeOf<sdk.WorkspaceTasksClient>().toExtend<AsyncDisposable>();
 });

@@ -101,16 +101,6 @@ describe("ensureEndpoint", () => {
       expect(await client.webhooks.endpoints.list().toArray()).toHaveLength(3);
     }));
 
-  it("adopts an endpoint of the URL with other events when there is no equal one", () =>
-    withStore(async ({ client, secrets }) => {
-      const { endpoint: found } = await client.webhooks.endpoints.create({
-        url,
-        eventTypes: ["task.failed"],
-      });
-      const { endpoint } = await client.webhooks.ensureEndpoint({ url, secrets });
-      expect(endpoint).toMatchObject({ id: found.id, eventTypes: null });
-    }));
-
   it("creates the endpoint again when it was deleted, and the receiver accepts its old secret for a day", () =>
     withStore(async ({ client, secrets, stored, mock }) => {
       const first = await client.webhooks.ensureEndpoint({ url, secrets });

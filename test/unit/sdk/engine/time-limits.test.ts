@@ -138,28 +138,16 @@ describe("the signal of a call", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("the signal of a call sends nothing when it was aborted before", async () => {
-    const { service, engine } = createEngineFixture();
-    const reason = new Error("user left");
-    const failure = await failureOf(
-      engine.execute(probe.mutation, {}, { signal: AbortSignal.abort(reason) }),
-    );
-    expect(failure).toMatchObject({
-      code: "ABORTED",
-      outcome: "not_sent",
-      cause: reason,
-    });
-    expect(service.log).toMatchObject({ exchanges: 0, accepted: 0 });
-  });
-
-  it("the signal of a call uses no slot when it was aborted before, although token and slot are available", async () => {
+  it("the signal of a call sends nothing and uses no slot when it was aborted before, although both are available", async () => {
     const { service, engine } = createEngineFixture();
     const warm = engine.execute(probe.query, {});
     await service.clock.advance(1_000);
     await warm;
-    const failure = await failureOf(engine.execute(probe.mutation, {}, { signal: AbortSignal.abort() }));
-    expect(failure).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
+    const cause = new Error("user left");
+    const call = engine.execute(probe.mutation, {}, { signal: AbortSignal.abort(cause) });
+    expect(await failureOf(call)).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0, cause });
     expect(engine.rateLimitSnapshot()).toMatchObject({ used: 1, queued: 0 });
+    expect(service.log).toMatchObject({ exchanges: 1, accepted: 1 });
   });
 
   it("the signal of a call ends a request in flight, with outcome unknown", async () => {
