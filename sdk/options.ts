@@ -73,7 +73,7 @@ export interface CreateClientOptions {
   readonly httpHostsAllowed?: readonly string[] | undefined;
   /** Allows use in a browser, where every visitor can read the key. Default false. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
-  /** Also that of undici. Default: the global `fetch`, looked up at each request. */
+  /** That of undici fits too. Default: the global `fetch`, looked up at each request. */
   readonly fetch?: Fetch | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;

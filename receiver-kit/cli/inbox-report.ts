@@ -61,7 +61,8 @@ export function createSummary() {
   const newest: InboxRowSummary[] = [];
   let count = 0;
   let newestSeq = 0;
-  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let firstMs = Number.POSITIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
   const countIn = (counts: Map<string, number>, name: string) => {
     const known = counts.has(name) || counts.size < namesMax ? name : "other events";
     counts.set(known, (counts.get(known) ?? 0) + 1);

@@ -12,7 +12,7 @@ import { shardOf } from "./shard.ts";
 import * as topology from "./topology.ts";
 
 export interface RabbitmqIntakeOptions extends common.RabbitmqOptions, kit.VerifierOptions {
-  /** As of the receivers behind the queues. Default `default`. */
+  /** The source of the receivers behind the queues. Default `default`. */
   readonly source?: string | undefined;
   /** Limits of one request. */
   readonly limits?: kit.RequestLimitOptions | undefined;

@@ -41,11 +41,9 @@ export class CallScope {
     if (signal) this.#cleanups.push(onAbort(signal, () => this.end(aborted(signal.reason))));
   }
 
+  /** Why the scope has ended. No timer may have been set that ends it at its limit. */
   get failure(): Failure | undefined {
-    if (!this.#failure && this.#endsAtMs !== Number.POSITIVE_INFINITY && this.remainingMs() === 0) {
-      this.#elapsed();
-    }
-    return this.#failure;
+    return this.#failure ?? (this.remainingMs() > 0 ? undefined : this.#onLimit(this.#limitMs));
   }
 
   /** A scope that ends with this one, or earlier. The code that opens it disposes of it. */

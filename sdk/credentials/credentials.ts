@@ -116,8 +116,8 @@ export class Credentials {
     if (typeof options.source === "string") options.redactor.remember(options.source);
   }
 
-  /** The token, if it is usable now. */
-  current(): Credential | undefined {
+  /** Takes the token, if it is usable now; one that is due is exchanged in the background. */
+  take(): Credential | undefined {
     const current = this.#current;
     if (!current) return undefined;
     const nowMs = this.#options.clock.monotonic();
@@ -128,7 +128,7 @@ export class Credentials {
 
   /** A usable token, waited for as long as the scope. Rejects with `FailureError`. */
   async get(scope: CallScope): Promise<Credential> {
-    const current = this.current();
+    const current = this.take();
     if (current) return current;
     this.#waiting += 1;
     try {

@@ -319,7 +319,7 @@ class CallRecord {
     const { options } = this.#parts;
     const { credentials, limiter: limiterOf } = route.access();
     for (;;) {
-      const credential = credentials.current() ?? (await this.#exchanged(credentials));
+      const credential = credentials.take() ?? (await this.#exchanged(credentials));
       const limiter = limiterOf(credential.keyHash);
       if (!limiter) return { credential };
       if (this.#queued?.limiter !== limiter) {
@@ -330,7 +330,7 @@ class CallRecord {
       const permit = await limiter.acquire(this.#queued.entry, options.rateLimit?.maxQueued ?? 0, scope);
       this.#waited(permit);
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
-      const current = credentials.current() ?? (await this.#exchanged(credentials, permit));
+      const current = credentials.take() ?? (await this.#exchanged(credentials, permit));
       if (current.keyHash === credential.keyHash) return { credential: current, permit };
       permit.unused();
     }

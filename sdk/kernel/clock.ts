@@ -27,7 +27,7 @@ export type Timers = Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & {
  */
 export const systemClock = createSystemClock(globalThis);
 
-/** As `systemClock`, with other timers. Its wall time is the global one. */
+/** A clock like `systemClock` with other timers. Its wall time is the global one. */
 export function createSystemClock(timers: Timers): Clock {
   return {
     now: () => Date.now(),

@@ -65,7 +65,8 @@ export function parseJsonText(text: string): unknown {
 /** The parser's messages have no line, and not all have a position: the first line with which the text is wrong. */
 function lineOfError(json: string): number {
   const lines = json.split("\n");
-  let [right, wrong] = [0, lines.length];
+  let right = 0;
+  let wrong = lines.length;
   while (wrong - right > 1) {
     const middle = Math.floor((right + wrong) / 2);
     if (isWrong(`${lines.slice(0, middle).join("\n")}\n`)) wrong = middle;

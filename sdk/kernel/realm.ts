@@ -5,7 +5,7 @@
 export const asyncDispose: typeof Symbol.asyncDispose =
   Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
-/** As `asyncDispose`, for `using`. */
+/** The method that `using` calls, found like `asyncDispose`. */
 export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 
 export const isError = (value: unknown): value is Error =>

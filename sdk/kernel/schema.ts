@@ -53,7 +53,8 @@ export function refine<Value>(
   return (value, path) => {
     if (accepts(value)) return value as Value;
     const isShown = path !== "" || typeof value !== "string";
-    const [got, shown] = [describe(value), isShown ? describeValue(value) : describe(value)];
+    const got = describe(value);
+    const shown = isShown ? describeValue(value) : got;
     throw new ValidationError(path, `expected ${expected}, got ${got}`, `expected ${expected}, got ${shown}`);
   };
 }

@@ -1,10 +1,10 @@
 // Texts of others that a person reads in a log or a terminal, which obey some characters instead of showing them.
 
-/** As one line: what controls a terminal, breaks a line, hides text or changes its direction is shown as an escape. */
+/** The text as one line: what controls a terminal, breaks a line, hides text or changes its direction is an escape. */
 export const visible = (text: string): string =>
   text.replace(/[\t\n\r]/g, shortEscape).replace(obeyed, codeEscape);
 
-/** As `visible`, with line feeds and tabs as they are. */
+/** The text like `visible`, but line feeds and tabs stay as they are. */
 export const visibleLines = (text: string): string => text.replace(obeyed, codeEscape);
 
 /**

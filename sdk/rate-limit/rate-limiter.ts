@@ -277,7 +277,8 @@ export class RateLimiter {
   }
 
   #createPermit(startedAtMs: number, queuedMs: number): Permit {
-    const [window, start] = [this.#window, this.#start];
+    const window = this.#window;
+    const start = this.#start;
     window.start();
     start.permitted(startedAtMs);
     const accept = () => {

@@ -152,7 +152,7 @@ const storeFailed = (method: keyof SecretStore, problem: string, cause?: unknown
 // A process that is killed must not leave a lock. So the change of a text is a link that one process alone can make, named
 // after that text. It is the whole next text: a process that finds it abandoned moves it into place.
 
-// Of an abandoned link. Others are moved within milliseconds.
+// An abandoned link is older. Others are moved within milliseconds.
 const ageMsMin = 1_000;
 
 /**
