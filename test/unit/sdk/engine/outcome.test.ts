@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
+import { atDepth } from "../../../support/depth.ts";
 import { jitteryLegs, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService, type Fault } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
@@ -63,7 +64,7 @@ async function runMutations(seed: number, count: number) {
 describe("the outcome of a mutation", () => {
   it("the outcome agrees with what the service applied, and no mutation is applied twice, under any fault", async () => {
     const seen = new Set<string>();
-    for (let seed = 0; seed < 10; seed += 1) {
+    for (let seed = 0; seed < atDepth(3, 10); seed += 1) {
       const { labels, applied } = await runMutations(seed, 400);
       expect(labels.size).toBe(400);
       expect(new Set(applied).size, `seed ${seed}: applied twice`).toBe(applied.length);

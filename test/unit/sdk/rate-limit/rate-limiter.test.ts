@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import { atDepth } from "../../../support/depth.ts";
 import {
   busiestWindow,
   constantLegs,
@@ -37,7 +38,7 @@ describe("the rate limiter of the key's only client", () => {
   });
 
   it("the limiter causes no 429, whatever the window, latency, jitter and clock skew", async () => {
-    for (let seed = 0; seed < 48; seed += 1) {
+    for (let seed = 0; seed < atDepth(12, 48); seed += 1) {
       const random = seeded(seed);
       const latencyMs = 5 * 400 ** random();
       const { service, failed } = await burst(480, {
@@ -64,30 +65,27 @@ describe("the rate limiter of the key's only client", () => {
 });
 
 describe("the rate limiter of a key with another client", () => {
-  it.each([1, 2, 3, 4, 5, 6])(
-    "the limiter loses no call, and pauses after each 429 (seed %i)",
-    async (seed) => {
-      const random = seeded(seed);
-      const { service, engine } = createEngineFixture({
-        window: seed % 2 === 0 ? "sliding" : "fixed",
-        legs: jitteryLegs(100, 0.5, random),
-        client: { random },
-      });
-      let isStopped = false;
-      const sendOther = () => {
-        if (isStopped) return;
-        service.otherClientRequest();
-        service.clock.schedule(500 + 1_000 * random(), sendOther);
-      };
-      sendOther();
-      await service.clock.advance(minuteMs);
-      const calls = Array.from({ length: 360 }, () => engine.execute(probe.query, {}));
-      await service.clock.advance(10 * minuteMs);
-      await Promise.all(calls);
-      isStopped = true;
-      expect(service.log.rejected429).toBeLessThan(150);
-    },
-  );
+  it.each([1, 2])("the limiter loses no call, and pauses after each 429 (seed %i)", async (seed) => {
+    const random = seeded(seed);
+    const { service, engine } = createEngineFixture({
+      window: seed % 2 === 0 ? "sliding" : "fixed",
+      legs: jitteryLegs(100, 0.5, random),
+      client: { random },
+    });
+    let isStopped = false;
+    const sendOther = () => {
+      if (isStopped) return;
+      service.otherClientRequest();
+      service.clock.schedule(500 + 1_000 * random(), sendOther);
+    };
+    sendOther();
+    await service.clock.advance(minuteMs);
+    const calls = Array.from({ length: 360 }, () => engine.execute(probe.query, {}));
+    await service.clock.advance(10 * minuteMs);
+    await Promise.all(calls);
+    isStopped = true;
+    expect(service.log.rejected429).toBeLessThan(150);
+  });
 
   it("the same program twice, each with 100 calls at once, completes both within the default deadline", async () => {
     const { service, engine } = createEngineFixture({ client: { deadlineMs: 120_000 } });

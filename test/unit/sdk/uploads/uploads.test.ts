@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
+import { atDepth } from "../../../support/depth.ts";
 import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
 import {
   createFakeTusService,
@@ -273,7 +274,7 @@ describe("an upload after a failure", () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: atDepth(100, 1_000) },
     );
   });
 });
