@@ -16,7 +16,7 @@ export function withExamples(source: string): string {
 /** The document with each block of a region replaced by the region. */
 export function withRegions(document: string): string {
   return document.replace(
-    /(^<!-- ((?:examples|\.ci)\/.*) -->\n```\w*\n)[\s\S]*?(^```$)/gm,
+    /(^<!-- (examples\/.*) -->\n```\w*\n)[\s\S]*?(^```$)/gm,
     (_, opening: string, reference: string, closing: string) => opening + regionOf(reference) + closing,
   );
 }

@@ -1,7 +1,11 @@
-// What pages of the site show of programs, files, schemas and measurements, as Markdown that they include. It is not committed.
+// What documents include in the package and on the site: tables that programs, schemas and measurements have, and files that a
+// reader of the repository opens there. It is not committed.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { assumptions } from "../../mock-server/tools/compare/assumptions.ts";
+import { brokerMetrics, type Metric, receiverMetrics } from "../../receiver-kit/telemetry/metrics.ts";
 import { root } from "../../scripts/packages.ts";
+import { markdownTable } from "../../test/support/markdown-table.ts";
 import { regionOf } from "../../test/support/marked-blocks.ts";
 import { controlApiTable } from "./control-api-table.ts";
 import { helpTexts } from "./help-texts.ts";
@@ -9,34 +13,60 @@ import { peerTable } from "./peer-table.ts";
 import { scaleTables } from "./scale-tables.ts";
 import { settingsTable } from "./settings-table.ts";
 
+/** The language and the regions of each file that documents include. */
+const shownFiles: Readonly<Record<string, readonly [language: string, ...regions: string[]]>> = {
+  "first-request": ["ts", "first-request.ts#first-request"],
+  "first-receiver": ["ts", "receiver-sqlite.ts#receiver"],
+  "postgres-receiver": ["ts", "receiver-postgres.ts#receiver"],
+  telemetry: ["ts", "receiver-telemetry.ts#open-telemetry"],
+  "first-test": ["ts", "vitest-fixture.test.ts#vitest"],
+  "parallel-tests": ["python", "parallel-tests.py#world", "parallel-tests.py#test"],
+  alerts: ["yaml", "deployment/alerts.yaml#alerts"],
+  program: ["js", "deployment/server.mjs#server"],
+  migration: ["js", "deployment/migrate.mjs#migrate"],
+  image: ["dockerfile", "deployment/Dockerfile#receiver"],
+  "mock-image": ["dockerfile", "deployment/mock.Dockerfile#mock"],
+  compose: ["yaml", "deployment/compose.yaml#compose"],
+  kubernetes: [
+    "yaml",
+    ...["deployment", "job", "service"].map((region) => `deployment/kubernetes.yaml#${region}`),
+  ],
+  systemd: ["ini", "deployment/webhooks.service#systemd"],
+  "github-actions": ["yaml", "deployment/github-actions.yaml#github"],
+  "gitlab-ci": ["yaml", "deployment/gitlab-ci.yaml#gitlab"],
+  "pipeline-receiver": ["js", "deployment/receiver.mjs#pipeline"],
+};
+
 /** @param folder from the root of the repository */
 export async function writeReferencePages(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const texts = {
+  const files = Object.entries(shownFiles).map(([name, [language, ...regions]]) => [
+    name,
+    regions.map((region) => `\`\`\`${language}\n${regionOf(`examples/${region}`)}\`\`\``).join("\n\n"),
+  ]);
+  const texts: Readonly<Record<string, string>> = {
     commands: await helpTexts(),
     "control-api": controlApiTable(),
     settings: settingsTable(),
     peers: peerTable(),
+    assumptions: assumptionTable(),
+    "receiver-metrics": metricTable(receiverMetrics),
+    "broker-metrics": metricTable(brokerMetrics),
     benchmarks: readFileSync(join(root, "test/bench/results/tables.txt"), "utf8"),
     ...scaleTables(),
-    ...deploymentFiles(),
+    ...Object.fromEntries(files),
   };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.md`), `${text}\n`);
 }
 
-/** Files that a reader of the repository opens there. */
-function deploymentFiles(): Readonly<Record<string, string>> {
-  const shown = (language: string, reference: string) =>
-    `\`\`\`${language}\n${regionOf(`examples/deployment/${reference}`)}\`\`\``;
-  return {
-    alerts: shown("yaml", "alerts.yaml#alerts"),
-    program: shown("js", "server.mjs#server"),
-    migration: shown("js", "migrate.mjs#migrate"),
-    "mock-image": shown("dockerfile", "mock.Dockerfile#mock"),
-    compose: shown("yaml", "compose.yaml#compose"),
-    kubernetes: ["deployment", "job", "service"]
-      .map((region) => shown("yaml", `kubernetes.yaml#${region}`))
-      .join("\n\n"),
-    systemd: shown("ini", "webhooks.service#systemd"),
-  };
-}
+const assumptionTable = () =>
+  markdownTable(
+    ["", "subject", "choice"],
+    Object.entries(assumptions).map(([id, [subject, choice]]) => [id, subject, choice]),
+  );
+
+const metricTable = (metrics: readonly Metric[]) =>
+  markdownTable(
+    ["instrument", "type", "value"],
+    metrics.map(({ name, type, unit, help }) => [`\`${name}\``, unit === "s" ? `${type}, s` : type, help]),
+  );

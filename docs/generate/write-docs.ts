@@ -1,15 +1,13 @@
-// `npm run docs` updates the regions of examples that documents and the @example of doc comments show, and the table of
-// assumptions. What is made for the site alone is in site.ts.
+// `npm run docs` updates the regions of examples that documents and the @example of doc comments show. What pages include in the
+// package and on the site is in reference-pages.ts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { projectFiles } from "../../scripts/project-files.ts";
-import { withAssumptions } from "./assumptions-table.ts";
 import { withExamples, withRegions } from "./example-regions.ts";
 import { withImports } from "./page-imports.ts";
 
 for (const file of projectFiles(".", ".md", ".ts")) {
   const text = readFileSync(file, "utf8");
-  const page = file === "docs/assumptions.md" ? withAssumptions(text) : text;
-  update(file, text, file.endsWith(".ts") ? withExamples(text) : importsAt(file, withRegions(page)));
+  update(file, text, file.endsWith(".ts") ? withExamples(text) : importsAt(file, withRegions(text)));
 }
 
 function importsAt(file: string, text: string): string {

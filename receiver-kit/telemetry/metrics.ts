@@ -19,8 +19,8 @@ interface Definition<Stats> {
   samples(stats: Stats): readonly Sample[];
 }
 
-/** Of stats of another kind it has no samples. */
-interface Metric extends Definition<ObservedStats> {
+/** It has no samples for stats of another kind. */
+export interface Metric extends Definition<ObservedStats> {
   readonly name: string;
 }
 
@@ -65,7 +65,7 @@ const seconds = (ms: number | null, labels: Sample["labels"] = {}): readonly Sam
 export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   "receiver.deliveries": counter(
     "{delivery}",
-    "Deliveries that were acknowledged, by outcome.",
+    "Deliveries that were acknowledged, by outcome: accepted, duplicate, quarantined.",
     ({ ingest: { accepted, duplicates, quarantined } }) =>
       byLabel("outcome", { accepted, duplicate: duplicates, quarantined }),
   ),
@@ -76,15 +76,17 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   ),
   "receiver.rejections": counter(
     "{request}",
-    "Requests that were not acknowledged, by error code.",
+    "Requests that were not acknowledged, by code.",
     ({ rejections }) => byLabel("code", rejections),
   ),
-  "receiver.attempts": counter("{attempt}", "Attempts to handle an event, by outcome.", ({ attempts }) =>
-    byLabel("outcome", attempts),
+  "receiver.attempts": counter(
+    "{attempt}",
+    "Attempts to handle an event, by outcome: done, stale, retried, dead, released, lost.",
+    ({ attempts }) => byLabel("outcome", attempts),
   ),
   "receiver.ignored": counter(
     "{event}",
-    "Delivered events that no handler is registered for, by name.",
+    "Delivered events that no handler is registered for, by event; other after 100 names.",
     ({ ignored }) => byLabel("event", ignored),
   ),
   "receiver.late_queries": counter(
@@ -97,7 +99,7 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   ),
   "receiver.reconciled": counter(
     "{task}",
-    "Tasks that reconciling examined, and changes that it enqueued or corrected, which no delivery had brought.",
+    "Tasks that reconciling read, and changes that no delivery had brought, by outcome: examined, enqueued, corrected.",
     ({ reconcile: { examined, enqueued, corrected } }) =>
       byLabel("outcome", { examined, enqueued, corrected }),
   ),
@@ -111,7 +113,7 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   ),
   "receiver.outage": gauge(
     "s",
-    "How long the inbox has failed to store deliveries, or to claim events; absent while it works.",
+    "How long the inbox has failed to store deliveries or to claim events, by operation: store, claim; absent while it works.",
     ({ outage: { storingForMs, claimingForMs } }) => [
       ...seconds(storingForMs, { operation: "store" }),
       ...seconds(claimingForMs, { operation: "claim" }),
@@ -119,7 +121,7 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   ),
   "inbox.rows": gauge(
     "{row}",
-    "Rows of the whole inbox that wait or need attention, by state, up to 1,000 of each.",
+    "Rows of the whole inbox, up to 1,000 of each state, by state: waiting, dead, quarantined.",
     ({ inbox }) => byLabel("state", inbox.rows),
   ),
   "inbox.oldest_pending": gauge(
@@ -132,12 +134,12 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
 const intakeMetrics = metricsOf<RabbitmqIntakeStats>(["intake"], {
   "intake.published": counter(
     "{delivery}",
-    "Deliveries that an intake published, by what became of their messages.",
+    "Deliveries that an intake published, by outcome: confirmed, returned, nacked, timedOut, interrupted, unsent.",
     ({ published }) => byLabel("outcome", { ...published }),
   ),
   "intake.rejections": counter(
     "{request}",
-    "Requests that an intake did not acknowledge, by error code.",
+    "Requests that an intake did not acknowledge, by code.",
     ({ rejections }) => byLabel("code", rejections),
   ),
   "intake.in_flight": gauge(
@@ -160,17 +162,17 @@ const intakeMetrics = metricsOf<RabbitmqIntakeStats>(["intake"], {
 const connectionMetrics = metricsOf<RabbitmqIntakeStats | RabbitmqConsumerStats>(["intake", "consumer"], {
   "rabbitmq.connections_lost": counter(
     "{connection}",
-    "Connections to RabbitMQ that were lost and replaced.",
+    "Connections to RabbitMQ that were lost and replaced, by side: intake, consumer.",
     (stats) => [{ labels: { side: kindOf(stats) }, value: stats.connection.lost }],
   ),
   "rabbitmq.unavailable": gauge(
     "s",
-    "How long there has been no connection to RabbitMQ; absent while there is one.",
+    "How long there has been no connection to RabbitMQ, by side; absent while there is one.",
     (stats) => seconds(stats.connection.unavailableForMs, { side: kindOf(stats) }),
   ),
   "rabbitmq.blocked": gauge(
     "s",
-    "How long RabbitMQ has read nothing, because it is short of memory or disk; absent while it reads.",
+    "How long RabbitMQ has read nothing, because it is short of memory or disk, by side; absent while it reads.",
     (stats) => seconds(stats.connection.blockedForMs, { side: kindOf(stats) }),
   ),
 });
@@ -178,20 +180,22 @@ const connectionMetrics = metricsOf<RabbitmqIntakeStats | RabbitmqConsumerStats>
 const consumerMetrics = metricsOf<RabbitmqConsumerStats>(["consumer"], {
   "consumer.messages": counter(
     "{message}",
-    "Messages of a consumer, by what happened to them.",
+    "Messages of a consumer, by outcome: delivered, redelivered, stored, failed, parked, released.",
     ({ messages }) => byLabel("outcome", { ...messages }),
   ),
-  "consumer.waiting": gauge("{message}", "Messages in this process that are not stored yet.", ({ queues }) =>
-    queues.map(({ queue, waiting }) => ({ labels: { queue }, value: waiting })),
+  "consumer.waiting": gauge(
+    "{message}",
+    "Messages in this process that are not stored yet, by queue.",
+    ({ queues }) => queues.map(({ queue, waiting }) => ({ labels: { queue }, value: waiting })),
   ),
   "consumer.outage": gauge(
     "s",
-    "How long the inbox of a queue has stored no message; absent while it stores them.",
+    "How long the inbox has stored no message, by queue; absent while it stores them.",
     ({ queues }) => queues.flatMap(({ queue, failingForMs }) => seconds(failingForMs, { queue })),
   ),
   "consumer.active": gauge(
     "{queue}",
-    "1 for a queue that this process consumes or stands by for, 0 for one that it has left.",
+    "1 for a queue that this process consumes or stands by for, 0 for one that it has left, by queue.",
     ({ queues }) =>
       queues.map(({ queue, isConsuming }) => ({ labels: { queue }, value: Number(isConsuming) })),
   ),

@@ -19,7 +19,7 @@ function isChecked(file: string, { language, mark, text }: MarkedBlock): boolean
   const [, test] = /^run: (\S+\.ts)$/.exec(mark) ?? [];
   // A test, or a fixture of tests, that reads the document.
   if (test !== undefined) return existsSync(test) && read(test).includes(file);
-  if (/^(?:examples|\.ci)\/\S+#\S+$|^imports$|^none: \S/.test(mark)) return true;
+  if (/^examples\/\S+#\S+$|^imports$|^none: \S/.test(mark)) return true;
   const isProgram =
     /^(?:(?:\$ )?(?:npx|npm|node|curl|docker|workspace-tasks|export)|import|const|let|await) /m;
   return language === "mermaid" || (language === "text" && !isProgram.test(text));

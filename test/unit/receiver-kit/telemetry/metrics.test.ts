@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import type { ReceiverStats } from "@workspace-tasks/receiver-kit";
 import type {
   BrokerConnectionStats,
@@ -7,7 +6,7 @@ import type {
 } from "@workspace-tasks/receiver-rabbitmq";
 import { describe, expect, it } from "vitest";
 import type { ObservedStats } from "../../../../receiver-kit/stats/receiver-telemetry.ts";
-import { brokerMetrics, metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";
+import { metrics } from "../../../../receiver-kit/telemetry/metrics.ts";
 
 const receiver: ReceiverStats = {
   source: "portal",
@@ -84,15 +83,5 @@ describe("the metrics", () => {
       ...["consumer.messages{outcome=parked} 1", "consumer.waiting{queue=q0} 3"],
       ...["consumer.outage{queue=q1} 1", "consumer.active{queue=q0} 1"],
     ]);
-  });
-
-  it.each([
-    ...receiverMetrics.map((metric) => [metric.name, metric.type, "docs/production.md"] as const),
-    ...brokerMetrics.map((metric) => [metric.name, metric.type, "docs/rabbitmq.md"] as const),
-  ])("%s is a %s in %s", (name, type, file) => {
-    const row = readFileSync(file, "utf8")
-      .split("\n")
-      .find((line) => line.startsWith(`| \`${name}\` | ${type}`));
-    expect(row).toBeDefined();
   });
 });
