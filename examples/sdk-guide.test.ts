@@ -37,11 +37,9 @@ it("a client takes the identity of the application and limits for its calls", as
     deadlineMs: 30_000, // a whole call: queue, token, attempts and pauses
   });
   // #endregion
-  // #region workspace-id
   const me = await client.me();
   if (me.__typename !== "WorkspaceUser") throw new Error("the key belongs to no workspace");
   const workspaceId = me.workspace.id;
-  // #endregion
   expect(workspaceId).toBe(mock.workspaceId);
   await client.close();
 });

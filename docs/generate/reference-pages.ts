@@ -1,7 +1,7 @@
 // What documents include in the package and on the site: tables that programs, schemas and measurements have, and files that a
 // reader of the repository opens there. It is not committed.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, parse } from "node:path";
 import { assumptions } from "../../mock-server/tools/compare/assumptions.ts";
 import { brokerMetrics, type Metric, receiverMetrics } from "../../receiver-kit/telemetry/metrics.ts";
 import { root } from "../../scripts/packages.ts";
@@ -13,14 +13,17 @@ import { peerTable } from "./peer-table.ts";
 import { scaleTables } from "./scale-tables.ts";
 import { settingsTable } from "./settings-table.ts";
 
-/** The language and the regions of each file that documents include. */
+/** The language and the regions of files that documents include. */
 const shownFiles: Readonly<Record<string, readonly [language: string, ...regions: string[]]>> = {
   "first-request": ["ts", "first-request.ts#first-request"],
   "first-receiver": ["ts", "receiver-sqlite.ts#receiver"],
   "postgres-receiver": ["ts", "receiver-postgres.ts#receiver"],
   telemetry: ["ts", "receiver-telemetry.ts#open-telemetry"],
   "first-test": ["ts", "vitest-fixture.test.ts#vitest"],
+  msw: ["ts", "msw.test.ts#msw"],
   "parallel-tests": ["python", "parallel-tests.py#world", "parallel-tests.py#test"],
+  "import-clients": ["ts", "nightly-import.ts#clients"],
+  tenants: ["ts", "receiver-tenants.ts#receiver", "receiver-tenants.ts#onboard"],
   alerts: ["yaml", "deployment/alerts.yaml#alerts"],
   program: ["js", "deployment/server.mjs#server"],
   migration: ["js", "deployment/migrate.mjs#migrate"],
@@ -37,12 +40,15 @@ const shownFiles: Readonly<Record<string, readonly [language: string, ...regions
   "pipeline-receiver": ["js", "deployment/receiver.mjs#pipeline"],
 };
 
+/** Folders whose files are shown whole. */
+const shownFolders = ["http-frameworks", "orm"];
+
 /** @param folder from the root of the repository */
 export async function writeReferencePages(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const files = Object.entries(shownFiles).map(([name, [language, ...regions]]) => [
+  const regions = Object.entries(shownFiles).map(([name, [language, ...references]]) => [
     name,
-    regions.map((region) => `\`\`\`${language}\n${regionOf(`examples/${region}`)}\`\`\``).join("\n\n"),
+    references.map((reference) => codeBlock(language, regionOf(`examples/${reference}`))).join("\n\n"),
   ]);
   const texts: Readonly<Record<string, string>> = {
     commands: await helpTexts(),
@@ -54,10 +60,20 @@ export async function writeReferencePages(folder: string): Promise<void> {
     "broker-metrics": metricTable(brokerMetrics),
     benchmarks: readFileSync(join(root, "test/bench/results/tables.txt"), "utf8"),
     ...scaleTables(),
-    ...Object.fromEntries(files),
+    ...Object.fromEntries([...regions, ...shownFolders.flatMap(wholeFiles)]),
   };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.md`), `${text}\n`);
 }
+
+const codeBlock = (language: string, code: string) => `\`\`\`${language}\n${code}\`\`\``;
+
+/** The files of a folder, by its name and theirs: `orm-prisma`. */
+const wholeFiles = (folder: string): readonly (readonly [name: string, text: string])[] =>
+  readdirSync(join(root, "examples", folder)).map((file) => {
+    const { name, ext } = parse(file);
+    const code = readFileSync(join(root, "examples", folder, file), "utf8");
+    return [`${folder}-${name}`, codeBlock(ext.slice(1), code)];
+  });
 
 const assumptionTable = () =>
   markdownTable(

@@ -1,11 +1,12 @@
 // Receivers in HTTP frameworks: the programs of docs/recipes/http-frameworks.md, with what that page tells to install.
-import { installedBy, type Project, shownBy } from "../project.ts";
+import { installedBy, type Project, program, shownBy } from "../project.ts";
 import { underAttack } from "../stranger.ts";
 import { receivesWebhooks } from "../webhook-calls.ts";
 
 const page = "docs/recipes/http-frameworks.md";
 const [kit = "", libsql = ""] = installedBy(page);
-const receiver = { "receiver.ts": shownBy(page, "export const receiver") };
+const file = (name: string) => program(`examples/http-frameworks/${name}.ts`);
+const receiver = { "receiver.ts": file("receiver") };
 const compilerOptions = {
   target: "es2023",
   module: "nodenext",
@@ -94,7 +95,7 @@ const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): 
     ...["node@22", "typescript", kit, libsql],
     ...installedBy(page, heading).map((name) => versions[name] ?? name),
   ],
-  files: { ...receiver, ...tsconfig, "server.ts": code ?? shownBy(page, "await receiver.start()", heading) },
+  files: { ...receiver, ...tsconfig, "server.ts": code ?? file(heading.toLowerCase().replace(":", "-")) },
   run: "tsc && echo compiled",
   prints: /compiled/,
   serve: underAttack("node server.ts"),
@@ -102,8 +103,7 @@ const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): 
   ...others,
 });
 
-const express = shownBy(page, "await receiver.start()", "Express");
-const afterParser = express.replace(
+const afterParser = file("express").replace(
   /const app[\s\S]*?json\(\)\);\n/,
   shownBy(page, "rawBody: bytes", "Express"),
 );
@@ -123,9 +123,9 @@ export const frameworks: readonly Project[] = [
   recipe({ heading: "Fastify", of: "fastify" }),
   recipe({ heading: "Koa", of: "koa" }),
   recipe({ heading: "Hono", of: "hono" }),
-  nest("latest", "app.use", shownBy(page, "@Injectable()", "NestJS"), true),
-  nest("latest", "a controller", shownBy(page, "useBodyParser", "NestJS"), false),
-  nest("11", "a controller", shownBy(page, "useBodyParser", "NestJS"), false),
+  nest("latest", "app.use", file("nest"), true),
+  nest("latest", "a controller", file("nest-controller"), false),
+  nest("11", "a controller", file("nest-controller"), false),
   nextReceiver("a receiver, Turbopack", "next build"),
   nextReceiver("a receiver, webpack", "next build --webpack"),
   recipe({ heading: "node:http", of: "node", echo: false }),

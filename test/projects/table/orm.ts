@@ -2,6 +2,7 @@
 import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
 
 const page = "docs/recipes/orm.md";
+const file = (name: string) => program(`examples/orm/${name}`);
 const compilerOptions = {
   target: "es2023",
   module: "nodenext",
@@ -22,7 +23,7 @@ const common = {
 const tables = `${shownBy(page, "CREATE TABLE task_changes")}; ${shownBy(page, "CREATE TABLE applied_events")}`;
 const onPostgres = {
   ...common,
-  "receiver.ts": shownBy(page, "postgresInbox(").replace("inbox:", "leaseMs: 3_000,\n  inbox:"),
+  "receiver.ts": file("receiver.ts").replace("inbox:", "leaseMs: 3_000,\n  inbox:"),
   "rows.ts": `import pg from "pg";
 const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"] });
 export const create = () => pool.query(${JSON.stringify(tables)});
@@ -100,9 +101,6 @@ function recipe({ of, how, headings, files, prepare = "true" }: Recipe): Project
   };
 }
 
-/** The block below this heading that registers a handler. */
-const handlerOf = (heading: string) => shownBy(page, 'from "./receiver.ts"', heading);
-
 /** `text` with each pattern replaced, which must be found. */
 function changed(text: string, changes: readonly (readonly [RegExp, string])[]): string {
   return changes.reduce((before, [pattern, replacement]) => {
@@ -116,14 +114,14 @@ const [, knexOnSqlite = "", connectionOnSqlite = ""] =
   /^(const knex.*)\n(const connection.*)$/.exec(sqlite("useNullAsDefault")) ?? [];
 
 export const orms: readonly Project[] = [
-  recipe({ of: "drizzle-orm", headings: ["Drizzle"], files: { "handler.ts": handlerOf("Drizzle") } }),
-  recipe({ of: "kysely", headings: ["Kysely"], files: { "handler.ts": handlerOf("Kysely") } }),
-  recipe({ of: "knex", headings: ["Knex"], files: { "handler.ts": handlerOf("Knex") } }),
-  recipe({ of: "typeorm", headings: ["TypeORM"], files: { "handler.ts": handlerOf("TypeORM") } }),
+  recipe({ of: "drizzle-orm", headings: ["Drizzle"], files: { "handler.ts": file("drizzle.ts") } }),
+  recipe({ of: "kysely", headings: ["Kysely"], files: { "handler.ts": file("kysely.ts") } }),
+  recipe({ of: "knex", headings: ["Knex"], files: { "handler.ts": file("knex.ts") } }),
+  recipe({ of: "typeorm", headings: ["TypeORM"], files: { "handler.ts": file("typeorm.ts") } }),
   recipe({
     of: "prisma",
     headings: ["Prisma"],
-    files: { "handler.ts": handlerOf("Prisma"), "schema.prisma": shownBy(page, "datasource db", "Prisma") },
+    files: { "handler.ts": file("prisma.ts"), "schema.prisma": file("schema.prisma") },
     // Its generator needs no engine, and looks for one.
     prepare: "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true prisma generate",
   }),
@@ -131,14 +129,14 @@ export const orms: readonly Project[] = [
     of: "drizzle-orm",
     how: "SQLite",
     headings: ["With SQLite", "Drizzle"],
-    files: { "handler.ts": handlerOf("With SQLite") },
+    files: { "handler.ts": file("drizzle-sqlite.ts") },
   }),
   recipe({
     of: "kysely",
     how: "SQLite",
     headings: ["With SQLite", "Kysely"],
     files: {
-      "handler.ts": changed(handlerOf("Kysely"), [
+      "handler.ts": changed(file("kysely.ts"), [
         [/PostgresDialect/, "SqliteDialect"],
         [/import .*"pg";/, 'import type Database from "better-sqlite3";'],
         [/const pool.*\n.*;/, sqlite("SqliteDialect")],
@@ -150,7 +148,7 @@ export const orms: readonly Project[] = [
     how: "SQLite",
     headings: ["With SQLite", "Knex"],
     files: {
-      "handler.ts": changed(handlerOf("Knex"), [
+      "handler.ts": changed(file("knex.ts"), [
         [/const knex.*/, knexOnSqlite],
         [/const connection.*/, connectionOnSqlite],
       ]),

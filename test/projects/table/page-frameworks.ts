@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretX } from "../../support/signed-delivery.ts";
-import { type Files, installedBy, type Project, type Served, shownBy } from "../project.ts";
+import { type Files, installedBy, type Project, program, type Served, shownBy } from "../project.ts";
 import { deliver } from "../webhook-calls.ts";
 
 const call = `import { createClient } from "@workspace-tasks/sdk";
@@ -138,7 +138,7 @@ export default function Page({ loaderData }) {
   return <h1>{loaderData}</h1>;
 }
 `,
-  "app/receiver.server.ts": `${shownBy(recipes, "export const receiver")}\nawait receiver.start();\n`,
+  "app/receiver.server.ts": `${program("examples/http-frameworks/receiver.ts")}\nawait receiver.start();\n`,
   "app/webhooks.js":
     'import { receiver } from "./receiver.server.ts";\nexport const action = ({ request }) => receiver.fetch(request);\n',
 };

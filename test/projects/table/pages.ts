@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../scripts/packages.ts";
+import { regionOf } from "../../support/marked-blocks.ts";
 import { type Files, importsOf, installedBy, type Project, program, shownBy } from "../project.ts";
 import { oneByOne, repeated } from "../repeated-tests.ts";
 
@@ -15,6 +16,7 @@ const readme = [
   "node@24",
   ...installedBy("README.md", "Install"),
   ...installedBy("README.md", "Tests against the mock"),
+  "msw",
 ];
 const vitest = "vitest run --no-file-parallelism";
 
@@ -38,11 +40,11 @@ export const pages: readonly Project[] = [
     prints: /WorkspaceUser[\s\S]*through the proxy: [1-9]/,
   },
   ...["vitest", "msw"].map((name): Project => {
-    const text = shownBy("README.md", name === "vitest" ? "mockTest(" : "setupServer");
+    const text = name === "vitest" ? shownBy("README.md", "mockTest(") : regionOf("examples/msw.test.ts#msw");
     return {
       part: "pages",
       of: "vitest",
-      how: `README, ${name}`,
+      how: `a first test, ${name}`,
       install: readme,
       // More calls than the service permits in a minute.
       files: { ...inManyWays(name, text), "many.test.ts": repeated(text, 130) },

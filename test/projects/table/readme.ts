@@ -5,14 +5,13 @@ import { projectFiles } from "../../../scripts/project-files.ts";
 import { installedBy, type Project, shellLinesOf, shownBy } from "../project.ts";
 
 const page = "README.md";
-const inClone = ["npm start", "npm test"];
 const request = "npx workspace-tasks mock exec -- node first-request.mjs";
 const receive =
   "npx workspace-tasks mock exec --port 4010 --deliver-to http://127.0.0.1:3000/webhooks -- node receiver.mjs";
 const trigger = "npx workspace-tasks trigger task.completed";
 const list = "npx workspace-tasks-inbox list --store webhooks.db";
 
-const known = [...inClone, request, receive, trigger, list];
+const known = [request, receive, trigger, list];
 const unknown = shellLinesOf(page).filter(
   (line) => !line.startsWith("npm install ") && !known.includes(line),
 );
@@ -40,7 +39,7 @@ export const readme: readonly Project[] = [
   {
     part: "pages",
     of: "node",
-    how: "README, in a clone",
+    how: "a clone",
     install: [],
     files: {
       "files.txt": projectFiles(root, "")

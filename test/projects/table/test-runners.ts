@@ -1,4 +1,5 @@
 // Tests of an application in the runners that people have.
+import { regionOf } from "../../support/marked-blocks.ts";
 import { launchOptions } from "../../system/browser/support/chromium.ts";
 import { installedBy, type Project, program, shownBy } from "../project.ts";
 import { oneByOne, repeated } from "../repeated-tests.ts";
@@ -10,7 +11,7 @@ const pools = ["threads", "forks", "vmThreads", "vmForks"];
 const environments = ["node", "jsdom", "happy-dom"];
 const readme = {
   "fixture.test.ts": repeated(shownBy("README.md", "mockTest(")),
-  "msw.test.ts": repeated(shownBy("README.md", "setupServer")),
+  "msw.test.ts": repeated(regionOf("examples/msw.test.ts#msw")),
 };
 
 const asThePageSays = /`(\/\/ @vitest-environment node)`/.exec(program(page))?.[1] ?? "";
@@ -25,7 +26,7 @@ const vitest = (pool: string, environment: string, node = "node@24", version = "
   how: `${node}, ${pool}, ${environment}`,
   install: [
     ...installedBy("README.md", "Tests against the mock"),
-    ...[node, "@workspace-tasks/sdk", "jsdom", "happy-dom"],
+    ...[node, "@workspace-tasks/sdk", "msw", "jsdom", "happy-dom"],
   ].map((name) => (name === "vitest" ? version : name)),
   files: environment === "node" ? readme : inDocument,
   run: `vitest run --pool ${pool} --environment ${environment}`,

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type InboxStore, storeOf } from "../../../receiver-kit/inbox/inbox.ts";
-import { shownBy } from "../../projects/project.ts";
+import { program } from "../../projects/project.ts";
 import { bundle, bundledProgram, createBundleFolder } from "../../support/bundled-program.ts";
 import { isFullDepth } from "../../support/depth.ts";
 import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
@@ -24,10 +24,9 @@ import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
 
-const page = "docs/recipes/http-frameworks.md";
-const frameworks = ["Express", "Fastify", "Hono", "node:http"] as const;
+const frameworks = ["express", "fastify", "hono", "node-http"] as const;
 type Framework = (typeof frameworks)[number];
-const textOf = (framework: Framework) => shownBy(page, "await receiver.start()", framework);
+const textOf = (name: Framework | "receiver") => program(`examples/http-frameworks/${name}.ts`);
 const senders = 16;
 /** Of connections: each one may be answered once more, or twice where that was on its way. */
 const lateMax = 4 * senders;
@@ -45,7 +44,7 @@ async function nodeOf(major: string): Promise<readonly [name: string, executable
 }
 
 const bundled = new Map<string, Promise<string>>();
-/** The program of the page in one file, with `receiver.ts` of the page. */
+/** The program in one file, with its `receiver.ts`. */
 function recipe(text: string): Promise<string> {
   const known = bundled.get(text) ?? bundleRecipe(text);
   bundled.set(text, known);
@@ -54,7 +53,7 @@ function recipe(text: string): Promise<string> {
 
 async function bundleRecipe(text: string): Promise<string> {
   const folder = createBundleFolder("program");
-  writeFileSync(path.join(folder, "receiver.ts"), shownBy(page, "export const receiver"));
+  writeFileSync(path.join(folder, "receiver.ts"), textOf("receiver"));
   writeFileSync(path.join(folder, "server.ts"), text);
   const file = path.join(folder, "server.mjs");
   await bundle({ entry: path.join(folder, "server.ts"), file });
@@ -197,12 +196,12 @@ async function endsUnderLoad(place: Place, args: readonly string[], command: str
 
 const inCluster = (program: readonly string[]) => ["test/support/cluster-primary.mjs", ...program];
 const waysOf = (name: string): readonly ("alone" | "in node:cluster")[] =>
-  isFullDepth || name === "Express" ? ["alone", "in node:cluster"] : ["alone"];
+  isFullDepth || name === "express" ? ["alone", "in node:cluster"] : ["alone"];
 const argsOf = (way: string, program: readonly string[]) => (way === "alone" ? program : inCluster(program));
 
 describe.skipIf((await missingProgram("nginx")) !== undefined)("SIGTERM behind nginx", () => {
   for (const [node, executable] of nodes) {
-    for (const name of isFullDepth ? frameworks : (["Express"] as const)) {
+    for (const name of isFullDepth ? frameworks : (["express"] as const)) {
       it.each(waysOf(name))(`ends the recipe for ${name} under load, ${node}, %s`, (way) =>
         withSqlite(async (place) =>
           endsUnderLoad(place, argsOf(way, [await recipe(textOf(name))]), executable),
@@ -223,7 +222,7 @@ describe.skipIf((await missingProgram("nginx")) !== undefined)("SIGTERM behind n
   }
 
   const closing = /^ {2}server\.closeAllConnections.*\n/m;
-  const express = textOf("Express");
+  const express = textOf("express");
   it("does not end a recipe that leaves connections on which nothing was sent to Node", () =>
     withSqlite(async (place) => {
       expect(express).toMatch(closing);
