@@ -19,7 +19,6 @@ import { secretA, secretX, signDelivery } from "../test/support/signed-delivery.
 
 const secret = secretA;
 
-// #region hand-written
 function verifyByHand(rawBody: Buffer, headers: Record<string, string | undefined>): unknown {
   const id = headers["webhook-id"];
   const timestamp = headers["webhook-timestamp"];
@@ -31,18 +30,13 @@ function verifyByHand(rawBody: Buffer, headers: Record<string, string | undefine
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) throw new Error("401");
   return JSON.parse(rawBody.toString());
 }
-// #endregion
 
-// #region svix
 const svix = new SvixWebhook(secret);
 const verifyWithSvix = (rawBody: Buffer, headers: Record<string, string>) => svix.verify(rawBody, headers);
-// #endregion
 
-// #region standardwebhooks
 const standard = new StandardWebhook(secret);
 const verifyWithStandardWebhooks = (rawBody: Buffer, headers: Record<string, string>) =>
   standard.verify(rawBody.toString(), headers);
-// #endregion
 
 // #region verifier
 const verifier = createVerifier({ secrets: [secret] }); // two during a rotation

@@ -41,7 +41,7 @@ const shownFiles: Readonly<Record<string, readonly [language: string, ...regions
 };
 
 /** Folders whose files are shown whole. */
-const shownFolders = ["http-frameworks", "orm"];
+const shownFolders = ["http-frameworks", "lambda", "orm"];
 
 /** @param folder from the root of the repository */
 export async function writeReferencePages(folder: string): Promise<void> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { secretX } from "../../support/signed-delivery.ts";
-import { installedBy, type Project, program, type Served, shownBy } from "../project.ts";
+import { installedBy, type Project, program, type Served } from "../project.ts";
 import { deliver } from "../webhook-calls.ts";
 
 const page = "docs/recipes/serverless.md";
@@ -63,14 +63,14 @@ const expressIn = (of: string, argument: string): Project => ({
     "receive.ts": `import adapt from "${of}";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-${shownBy(page, "lambdaHandler(receiver)")
+${program("examples/lambda/accept.ts")
   .replace(/^import .*lambda";$/m, "")
   .replace(/\/\/ Without handlers[\s\S]*/, "")}
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver));
 export const handler = adapt(${argument});
 `,
-    "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
+    "handle.ts": program("examples/lambda/handle.ts"),
     "gateway.mjs": program("gateway.mjs"),
   },
   serve: "exec node gateway.mjs",
@@ -90,8 +90,8 @@ export const serverless: readonly Project[] = [
     how: "a gateway and PostgreSQL",
     install: ["node@22", "typescript", ...installedBy(page)],
     files: {
-      "receive.ts": shownBy(page, "lambdaHandler(receiver)"),
-      "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
+      "receive.ts": program("examples/lambda/accept.ts"),
+      "handle.ts": program("examples/lambda/handle.ts"),
       "gateway.mjs": program("gateway.mjs"),
       "tsconfig.json": JSON.stringify({ compilerOptions, include: ["*.ts"] }),
     },
