@@ -1,5 +1,4 @@
 // Receives webhooks through RabbitMQ, which keeps them while PostgreSQL is down, into two shards.
-// Here one process has all parts; the first region alone is a process that only responds to HTTP.
 
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
@@ -9,6 +8,7 @@ import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
 import pg from "pg";
 
+// Processes that receive: they verify and publish.
 // #region intake
 const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
 const urls = (process.env["RABBITMQ_URLS"] ?? "amqp://guest:guest@localhost").split(",");
@@ -20,6 +20,7 @@ const app = express();
 app.post("/webhooks", webhookMiddleware(intake));
 // #endregion
 
+// Processes that store and handle, which may be the same: here with two shards in two schemas of one server.
 // #region consumer
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],

@@ -13,11 +13,12 @@ import { peerTable } from "./peer-table.ts";
 import { scaleTables } from "./scale-tables.ts";
 import { settingsTable } from "./settings-table.ts";
 
-/** The language and the regions of files that documents include. */
-const shownFiles: Readonly<Record<string, readonly [language: string, ...regions: string[]]>> = {
+/** The language of files that documents include, with their regions; without a region the whole file. */
+const shownFiles: Readonly<Record<string, readonly [language: string, ...references: string[]]>> = {
   "first-request": ["ts", "first-request.ts#first-request"],
   "first-receiver": ["ts", "receiver-sqlite.ts#receiver"],
   "postgres-receiver": ["ts", "receiver-postgres.ts#receiver"],
+  "rabbitmq-receiver": ["ts", "receiver-rabbitmq.ts"],
   telemetry: ["ts", "receiver-telemetry.ts#open-telemetry"],
   "first-test": ["ts", "vitest-fixture.test.ts#vitest"],
   msw: ["ts", "msw.test.ts#msw"],
@@ -41,14 +42,14 @@ const shownFiles: Readonly<Record<string, readonly [language: string, ...regions
 };
 
 /** Folders whose files are shown whole. */
-const shownFolders = ["http-frameworks", "lambda", "orm"];
+const shownFolders = ["http-frameworks", "lambda", "orm", "test-runners"];
 
 /** @param folder from the root of the repository */
 export async function writeReferencePages(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const regions = Object.entries(shownFiles).map(([name, [language, ...references]]) => [
     name,
-    references.map((reference) => codeBlock(language, regionOf(`examples/${reference}`))).join("\n\n"),
+    references.map((reference) => codeBlock(language, codeOf(reference))).join("\n\n"),
   ]);
   const texts: Readonly<Record<string, string>> = {
     commands: await helpTexts(),
@@ -67,12 +68,18 @@ export async function writeReferencePages(folder: string): Promise<void> {
 
 const codeBlock = (language: string, code: string) => `\`\`\`${language}\n${code}\`\`\``;
 
+const codeOf = (reference: string) =>
+  reference.includes("#") ? regionOf(`examples/${reference}`) : wholeFile(reference);
+
+/** Without the marks of regions. */
+const wholeFile = (file: string) =>
+  readFileSync(join(root, "examples", file), "utf8").replaceAll(/^ *\/\/ #(?:end)?region.*\n/gm, "");
+
 /** The files of a folder, by its name and theirs: `orm-prisma`. */
 const wholeFiles = (folder: string): readonly (readonly [name: string, text: string])[] =>
   readdirSync(join(root, "examples", folder)).map((file) => {
     const { name, ext } = parse(file);
-    const code = readFileSync(join(root, "examples", folder, file), "utf8");
-    return [`${folder}-${name}`, codeBlock(ext.slice(1), code)];
+    return [`${folder}-${name}`, codeBlock(ext.slice(1), wholeFile(join(folder, file)))];
   });
 
 const assumptionTable = () =>

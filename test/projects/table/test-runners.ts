@@ -33,7 +33,7 @@ const vitest = (pool: string, environment: string, node = "node@24", version = "
   prints: /Tests +8 passed/,
 });
 
-const jestTest = shownBy(page, "worldPerTest(");
+const jestTest = program("examples/test-runners/jest-webhooks.ts");
 const inJest = {
   "four-times.test.ts": repeated(jestTest),
   "alone.test.ts": jestTest,
@@ -115,7 +115,7 @@ const onFreePorts = (text: string) =>
       `\`${before}\${process.env.${port === "3000" ? "PORT" : "MOCK_PORT"}}${after}\``,
   );
 
-const playwrightTest = shownBy(page, "test.beforeEach");
+const playwrightTest = program("examples/test-runners/playwright-tasks.ts");
 
 export const testRunners: readonly Project[] = [
   ...pools.flatMap((pool) => environments.map((environment) => vitest(pool, environment))),
@@ -173,7 +173,7 @@ export const testRunners: readonly Project[] = [
       "package.json": JSON.stringify({ scripts: { dev: "node task-page.mjs" } }),
       "task-page.mjs": program("task-page.mjs"),
       // The browser is not Playwright's own.
-      "playwright.config.ts": onFreePorts(shownBy(page, "defineConfig(")).replace(
+      "playwright.config.ts": onFreePorts(program("examples/test-runners/playwright.config.ts")).replace(
         "use: {",
         `use: { launchOptions: ${JSON.stringify(launchOptions())},`,
       ),
