@@ -201,7 +201,7 @@ describe("auditChecks", () => {
   it("docs/maintainers/receiver-reports.md names failed checks by their titles and requirements", () => {
     const rows = readFileSync("docs/maintainers/receiver-reports.md", "utf8").split("\n");
     const published = rows.flatMap(
-      (row) => /^\| ([^|]+) \| (MUST|SHOULD) \| \w/.exec(row)?.slice(1, 3).join(" | ") ?? [],
+      (row) => /^\| ([^|]+) \| (MUST|SHOULD) \| (?!SHOULD)\w/.exec(row)?.slice(1, 3).join(" | ") ?? [],
     );
     const checks = auditChecks.map(({ requirement, title }) => `${title} | ${requirement}`);
     expect(published.length).toBeGreaterThan(10);
