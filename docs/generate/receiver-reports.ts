@@ -4,13 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditResult, auditChecks, auditReceiver } from "workspace-tasks/check-receiver";
 import { markdownTable } from "../../test/support/markdown-table.ts";
-import type { RunningReceiver } from "../../test/support/receivers/running-receiver.ts";
-import {
-  findPython,
-  type ReceiverName,
-  serveInProcess,
-  startPythonReceiver,
-} from "../../test/support/receivers/served-receiver.ts";
+import { type ReceiverName, serveInProcess } from "../../test/support/receivers/served-receiver.ts";
 
 const root = join(import.meta.dirname, "../..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
@@ -18,14 +12,13 @@ const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
 const stillResponding = "baseline.still-responding";
 
 interface Subject {
+  /** The argument of test/support/receivers/serve.ts. */
+  readonly name: ReceiverName;
   readonly column: string;
   readonly about: string;
-  /** The argument of test/support/receivers/serve.ts. */
-  readonly receiver?: ReceiverName;
   readonly comment: string;
   /** Given to receivers that can hold two. */
   readonly oldSecret?: string;
-  readonly start: () => Promise<RunningReceiver>;
 }
 
 type Result = Pick<AuditResult, "outcome" | "received"> & { readonly fatal?: boolean };
@@ -36,51 +29,31 @@ const installed = (name: string): string =>
 
 const serve = "node --conditions=workspace-tasks-source --import tsx test/support/receivers/serve.ts";
 
-function served(
-  name: ReceiverName,
-  rest: Pick<Subject, "column" | "about" | "comment"> & Partial<Subject>,
-): Subject {
-  return {
-    receiver: name,
-    start: () => serveInProcess(name, secret),
-    ...rest,
-  };
-}
-
 const express = `express ${installed("express")}`;
-const python = findPython();
 
 const subjects: readonly Subject[] = [
-  served("kit", {
+  {
+    name: "kit",
     column: "this kit",
     oldSecret,
-    start: () => serveInProcess("kit", secret, oldSecret),
     about: `\`webhookMiddleware(createReceiver({ … }))\` of this package, ${express}`,
     comment:
       "check-receiver and this receiver come from one project. The other receivers guard against a misunderstanding in both.",
-  }),
-  served("express-standardwebhooks", {
+  },
+  {
+    name: "express-standardwebhooks",
     column: "standardwebhooks",
     about: `standardwebhooks ${installed("standardwebhooks")} under ${express}, \`express.raw({ type: "application/json" })\`, 400 when \`verify\` throws, as its readme suggests`,
     comment:
       "It hashes the body as text, so different invalid bytes share a signature, and parses timestamps and lists of signatures leniently. Ids are left to the application; the readme's example stores none. Content types, gzip, the limit of 100 KB and the stack trace are defaults of Express (`NODE_ENV=production` removes the trace).",
-  }),
-  served("express-svix", {
+  },
+  {
+    name: "express-svix",
     column: "svix",
     about: `svix ${installed("svix")} under ${express}, as its documentation shows for Express: \`express.raw\` on the route, 400 when \`verify\` throws`,
     comment:
       "As standardwebhooks. Its svix-… headers take precedence over webhook-… headers, so an application that reads the id from the other family deduplicates by an unsigned id.",
-  }),
-  ...("version" in python
-    ? [
-        {
-          column: "python",
-          about: `A receiver on the standard library of ${python.version}, \`test/support/receivers/python_receiver.py\``,
-          comment: "Written to show that check-receiver works with any language.",
-          start: () => startPythonReceiver(secret, 10),
-        } as const,
-      ]
-    : []),
+  },
 ];
 
 /** Checks a receiver; where a check ends its process, finds out which, and continues without it in a new one. */
@@ -104,8 +77,8 @@ async function resultsOf(subject: Subject): Promise<Results> {
   }
 }
 
-async function run({ start, oldSecret }: Subject, only: readonly string[]) {
-  await using receiver = await start();
+async function run({ name, oldSecret }: Subject, only: readonly string[]) {
+  await using receiver = await serveInProcess(name, secret, ...(oldSecret ? [oldSecret] : []));
   const { url, observeUrl } = receiver;
   // Awaited here: the receiver ends with this block.
   return await auditReceiver({ url, secret, oldSecret, observeUrl, only });
@@ -153,7 +126,7 @@ In a clone, after \`npm run build\`; \`echo "whsec_$(openssl rand -base64 32)"\`
 
 <!-- none: the reader chooses the receiver and the secret -->
 \`\`\`sh
-${serve} <receiver> <secret>   # ${subjects.flatMap(({ receiver }) => receiver ?? []).join(", ")}
+${serve} <receiver> <secret>   # ${subjects.map(({ name }) => name).join(", ")}
 WORKSPACE_TASKS_SIGNING_SECRET=<secret> npx workspace-tasks check-receiver <url> --observe-url <observeUrl>
 \`\`\`
 `;

@@ -61,7 +61,7 @@ const nextReceiver = (how: string, build: string): Project => ({
   how,
   install: [kit, libsql, ...installedBy(page, "Next.js")],
   files: {
-    "receiver.ts": shownBy(page, "export const getReceiver"),
+    "receiver.ts": file("next-receiver"),
     "app/webhooks/route.ts": shownBy(page, "export const POST"),
     "instrumentation.ts": shownBy(page, "export async function register"),
     "app/layout.tsx": layout,

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretX } from "../../support/signed-delivery.ts";
-import { type Files, installedBy, type Project, program, type Served, shownBy } from "../project.ts";
+import { type Files, installedBy, type Project, program, type Served } from "../project.ts";
 import { deliver } from "../webhook-calls.ts";
 
 const call = `import { createClient } from "@workspace-tasks/sdk";
@@ -109,7 +109,7 @@ export default { plugins: [sveltekit({ adapter: adapter() })] };
 `,
   "src/app.html": '<html lang="en"><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>\n',
   "src/call.js": call,
-  "src/receiver.ts": shownBy(recipes, "export const getReceiver"),
+  "src/receiver.ts": program("examples/http-frameworks/next-receiver.ts"),
   "src/hooks.server.js":
     'import { getReceiver } from "./receiver.ts";\nexport const init = () => getReceiver().start();\n',
   "src/routes/+page.server.js":
