@@ -143,14 +143,14 @@ function counted(index: number, requirement: "MUST" | "SHOULD"): string {
 }
 
 /** The receivers that fail a check. */
-const failuresOf = (id: string) =>
-  subjects
-    .flatMap(({ column }, index) => {
-      const result = allResults[index]?.get(id);
-      if (result?.outcome !== "failed") return [];
-      return result.fatal ? `${column}, whose process ended` : column;
-    })
-    .join(", ");
+function failuresOf(id: string): string {
+  const failing = subjects.flatMap(({ column }, index) => {
+    const result = allResults[index]?.get(id);
+    if (result?.outcome !== "failed") return [];
+    return result.fatal ? `${column}, whose process ended` : column;
+  });
+  return failing.join(", ");
+}
 
 /** Measured times differ between runs; the page must not change for them. */
 function cell(text: string): string {
