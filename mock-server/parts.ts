@@ -6,7 +6,7 @@ export { createBoundedOutput, createLogOutput, type Line, withoutSecrets } from 
 export { readSettings, reasonOf } from "./cli/read-settings.ts";
 export { isJsonSchema } from "./control/events.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
-export { routerSchema } from "./graphql/schema.ts";
+export { plainSchema } from "./graphql/schema.ts";
 export { signatureOf } from "./rules/delivery-attempt.ts";
 export { defaultSettings, withSettings } from "./settings/settings.ts";
 export { issuesOfSettings } from "./settings/settings-schema.ts";

@@ -3,6 +3,7 @@ import { createVirtualClock, type VirtualClock } from "../../mock-server/time/vi
 import { type KeyName, keyNames } from "../../mock-server/tools/compare/ask/service.ts";
 import { type CompareOptions, compareService } from "../../mock-server/tools/compare/compare-service.ts";
 import { isDifference } from "../../mock-server/tools/compare/evaluate.ts";
+import { prepareMock } from "../../mock-server/tools/compare/mock-side.ts";
 import type { CompareReport } from "../../mock-server/tools/compare/report.ts";
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>;
@@ -14,45 +15,14 @@ export interface ComparedService extends AsyncDisposable {
   readonly keys: Readonly<Partial<Record<KeyName, string>>>;
 }
 
-export interface ServiceOptions {
-  readonly seed?: number;
-  /** Running tasks besides those of every kind. */
-  readonly tasks?: number;
-  readonly settings?: SettingsChanges;
-}
-
-export async function startComparedService({
+/** @param settings of the mock */
+export async function startComparedService(
+  settings: SettingsChanges = {},
   seed = 7,
-  settings = {},
-  tasks = 0,
-}: ServiceOptions = {}): Promise<ComparedService> {
+): Promise<ComparedService> {
   const clock = createVirtualClock();
   const mock = await createMockServer({ listen: false, clock, seed, settings, deliverOnly: "loopback" });
-  const { control } = mock;
-  const expired = await control.createApiKey({ expiresInDays: 30 });
-  await clock.advance("40d");
-  const revoked = await control.createApiKey();
-  await control.revokeApiKey(revoked.id);
-  const readOnly = await control.createApiKey({ access: "read_only" });
-  for (const number of [1, 2, 3, 4]) {
-    await control.createEndpoint({
-      url: `https://receiver.invalid/secret-path-${number}`,
-      description: `Label of Miller ${number}`,
-      eventTypes: ["documents.synced"],
-    });
-    await control.startTask({ taskType: number === 3 ? "BINDER" : "TAX_PREP" });
-    await clock.advance(number * 7_000);
-  }
-  for (let count = 0; count <= tasks; count += 1)
-    await control.startTask({ taskType: "BINDER", progression: "manual" });
-  const keys = {
-    admin: mock.apiKey,
-    readOnly: readOnly.apiKey,
-    revoked: revoked.apiKey,
-    expired: expired.apiKey,
-    partner: mock.partnerApiKey,
-  };
-  return { mock, clock, keys, [Symbol.asyncDispose]: () => mock.close() };
+  return { mock, clock, keys: await prepareMock(mock), [Symbol.asyncDispose]: () => mock.close() };
 }
 
 /** Between the comparison and the service. */

@@ -36,6 +36,7 @@ export const assumptions: Readonly<Record<string, Assumption>> = {
   "A-11": [
     "Retries and order",
     "At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h; 15 s per attempt. `Retry-After` on 429 and 503 extends a wait to at most twice its length. Endpoints are never disabled automatically. A retry has the same body and the time of its attempt. Events of a task are sent in order.",
+    "the order of a task's events: compare the times of their first attempts at a receiver",
   ],
   "A-12": [
     "A paused endpoint",

@@ -5,7 +5,7 @@ import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import * as z from "zod";
-import { removeKnown } from "./ask/created.ts";
+import { removeKnown, sendError } from "./ask/created.ts";
 import type { Captured } from "./ask/deliveries.ts";
 import type { Fact, Rule } from "./ask/rule.ts";
 import { SendError, Untestable } from "./ask/send.ts";
@@ -39,21 +39,21 @@ export async function askRules(
   const findings: Finding[] = [];
   const failures = new Set<SendError>();
   let failedInARow = 0;
-  let stopped: string | null = null;
   for (const rule of asked) {
-    if (signal?.aborted) stopped = "stopped";
-    if (stopped !== null) break;
+    if (signal?.aborted) return { findings, stopped: "stopped" };
     service.sent = [];
     const result = await ask(rule, service);
     const sent = service.sent.slice(0, sentMax);
-    await removeKnown(service).catch(ofService);
+    // What a rule has created is removed at the end of the run when the service is away now.
+    await removeKnown(service).catch(sendError);
     const failure = result instanceof SendError ? result : null;
-    if (failure?.kind === "stopped" || failure?.kind === "rate-limited") {
-      stopped = failure.kind === "stopped" ? "stopped" : failure.message;
-      break;
-    }
-    const found = failure ? { unknown: failure.message } : (result as { fact: Fact } | { unknown: string });
-    const finding = { rule: rule.id, sent, ...found };
+    if (failure?.kind === "stopped") return { findings, stopped: "stopped" };
+    if (failure?.kind === "limited") return { findings, stopped: failure.message };
+    const finding = {
+      rule: rule.id,
+      sent,
+      ...(result instanceof SendError ? { unknown: result.message } : result),
+    };
     findings.push(finding);
     onFinding?.(finding, findings.length);
     // A request that several rules read has failed once.
@@ -61,28 +61,21 @@ export async function askRules(
     else if (!failures.has(failure)) failedInARow += 1;
     if (failure) failures.add(failure);
     if (failedInARow === failedInARowMax)
-      stopped = `${failedInARowMax} rules in a row had no response: ${failure?.message}`;
+      return { findings, stopped: `${failedInARowMax} rules in a row had no response: ${failure?.message}` };
   }
-  return { findings, stopped };
+  return { findings, stopped: null };
 }
 
 const sentMax = 8;
 
 async function ask(rule: Rule, service: Service): Promise<{ fact: Fact } | { unknown: string } | SendError> {
+  if (rule.needs === "writes" && !service.writes) return { unknown: "needs --writes" };
   try {
-    await rule.permit?.(service);
-    service.sent = [];
     return { fact: plain(await rule.ask(service), service) };
   } catch (error) {
     if (error instanceof Untestable) return { unknown: service.plain(error.message) };
-    if (error instanceof SendError) return error;
-    throw error;
+    return sendError(error);
   }
-}
-
-/** What a rule has created is removed at the end of the run when the service is away now. */
-function ofService(error: unknown): void {
-  if (!(error instanceof SendError)) throw error;
 }
 
 /** A fact that repeats no key: a service may show one where a word of its own belongs. */

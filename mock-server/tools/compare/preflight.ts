@@ -1,67 +1,65 @@
 // Before the first rule: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
 import { connectHints } from "../connection-errors.ts";
-import { addressCodes, SendError } from "./ask/send.ts";
-import { keyVariables, type Service, type ServiceResponse } from "./ask/service.ts";
+import { SendError } from "./ask/send.ts";
+import { type KeyName, keyVariables, type Service, type ServiceResponse } from "./ask/service.ts";
 
 /** Why nothing can be compared. */
 export interface Problem {
-  readonly cause: "address" | "network" | "not-this-service" | "key" | "rate-limit" | "stopped";
   readonly message: string;
-  readonly expected: string;
   readonly received: string;
   readonly hint: string;
 }
 
 interface Place {
   readonly flag: "--base-url" | "--gateway-url";
-  readonly url: string;
+  readonly url: string | null;
   readonly router: "base" | "gateway";
+  readonly keys: readonly KeyName[];
 }
 
-/** What makes a comparison impossible; `null` when nothing does. */
+/** What makes a comparison impossible; `null` when nothing does. A token that is issued is used by the run. */
 export async function preflight(service: Service): Promise<Problem | null> {
   const { baseUrl, gatewayUrl } = service.access;
-  const base: Place = { flag: "--base-url", url: baseUrl, router: "base" };
-  const gateway: Place | null =
-    gatewayUrl === null ? null : { flag: "--gateway-url", url: gatewayUrl, router: "gateway" };
-  for (const place of [base, gateway]) {
-    const problem = place && (await checkPlace(place, service));
-    if (problem) return problem;
-  }
-  for (const name of ["admin", "readOnly", "partner"] as const) {
-    const place = name === "partner" ? gateway : base;
-    // A token that is issued is used by the run.
-    const problem =
-      place && service.has(name) ? await service.token(name).then(() => null, problemOf(place, name)) : null;
+  const places: readonly Place[] = [
+    { flag: "--base-url", url: baseUrl, router: "base", keys: ["admin", "readOnly"] },
+    { flag: "--gateway-url", url: gatewayUrl, router: "gateway", keys: ["partner"] },
+  ];
+  for (const place of places) {
+    const problem = place.url === null ? null : await checkPlace(place, service);
     if (problem) return problem;
   }
   return null;
 }
 
-const checkPlace = (place: Place, service: Service): Promise<Problem | null> =>
-  service
-    .graphql("{ __typename }", {}, { token: "none", router: place.router, isNew: true })
-    .then((response) => problemOfResponse(place, response), problemOf(place));
+async function checkPlace(place: Place, service: Service): Promise<Problem | null> {
+  let asked: KeyName | null = null;
+  try {
+    const response = await service.graphql("{ __typename }", {}, { token: "none", router: place.router });
+    if (response.body !== "graphql") return notTheService(place, response);
+    for (const name of place.keys) {
+      asked = name;
+      if (service.access.keys[name] !== undefined) await service.token(name as "admin");
+    }
+    return null;
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    return error.kind === "no-token" && asked
+      ? problemOfKey(asked, place, error.message)
+      : problemOf(place, error);
+  }
+}
 
-const graphqlExpected = "a GraphQL response to { __typename }";
-const anotherService = "Another service listens there: correct the address.";
-
-function problemOfResponse(
-  { flag, url }: Place,
-  { status, contentType, text, body }: ServiceResponse,
-): Problem | null {
-  if (body === "graphql") return null;
-  const isHtml = /^\s*</.test(text);
-  const type = contentType === "none" ? "no content type" : contentType;
+function notTheService({ flag, url }: Place, { status, contentType, body }: ServiceResponse): Problem {
+  const shown = { html: "an HTML page", empty: "an empty body" }[body as string] ?? contentType;
   return {
-    cause: "not-this-service",
     message: `${flag}: ${url}/graphql is not the service`,
-    expected: graphqlExpected,
-    received: `HTTP ${status}, ${isHtml ? "an HTML page" : text === "" ? "an empty body" : type}`,
-    hint: hintForStatus(flag, status, isHtml),
+    received: `HTTP ${status}, ${shown === "none" ? "no content type" : shown}`,
+    hint: hintForStatus(flag, status, body === "html"),
   };
 }
+
+const anotherService = "Another service listens there: correct the address.";
 
 function hintForStatus(flag: string, status: number, isHtml: boolean): string {
   if (status >= 300 && status < 400) return "It redirects elsewhere: pass the address that it redirects to.";
@@ -73,53 +71,34 @@ function hintForStatus(flag: string, status: number, isHtml: boolean): string {
   return anotherService;
 }
 
-const networkHint = "Check the address, the network, the VPN, and firewalls and proxies in between.";
-
-const problemOf =
-  ({ flag, url }: Place, key: "admin" | "readOnly" | "partner" = "admin") =>
-  (error: unknown): Problem => {
-    if (!(error instanceof SendError)) throw error;
-    const { kind, code, message } = error;
-    const common = { expected: graphqlExpected, received: message };
-    const notThisService = `${flag}: ${url}/graphql is not the service`;
-    if (kind === "no-token") return problemOfKey(key, { flag, url }, error.said);
-    if (kind === "stopped")
-      return { ...common, cause: "stopped", message: "stopped before the first rule", hint: "" };
-    if (kind === "rate-limited") {
-      const hint =
-        "The rate limit of the key, or of this computer's address, is used up: wait, or stop what uses it.";
-      return { ...common, cause: "rate-limit", message: `${flag}: the rate limit is exceeded`, hint };
-    }
-    if (kind === "too-large")
-      return { ...common, cause: "not-this-service", message: notThisService, hint: anotherService };
-    return {
-      ...common,
-      cause: addressCodes.has(code ?? "") ? "address" : "network",
-      message: `${flag}: could not reach ${url}`,
-      hint: connectHints[code ?? ""] ?? networkHint,
-    };
+function problemOf({ flag, url }: Place, { kind, code, message: received }: SendError): Problem {
+  const problems: { readonly [Kind in SendError["kind"]]?: Omit<Problem, "received"> } = {
+    stopped: { message: "stopped before the first rule", hint: "" },
+    limited: {
+      message: `${flag}: the rate limit is exceeded`,
+      hint: "The rate limit of the key, or of this computer's address, is used up: wait, or stop what uses it.",
+    },
+    "too-large": { message: `${flag}: ${url}/graphql is not the service`, hint: anotherService },
   };
+  const away = {
+    message: `${flag}: could not reach ${url}`,
+    hint:
+      connectHints[code ?? ""] ??
+      "Check the address, the network, the VPN, and firewalls and proxies in between.",
+  };
+  return { received, ...(problems[kind] ?? away) };
+}
 
-function problemOfKey(
-  name: "admin" | "readOnly" | "partner",
-  { flag, url }: Pick<Place, "flag" | "url">,
-  said: string | null,
-): Problem {
-  const isPartner = name === "partner";
-  const received = said === null ? "no token" : `the error "${said}"`;
-  const expected = `tokens from ${isPartner ? "loginViaPersonalApiToken" : "exchangeSurfaceRefreshTokenForAccessTokens"}`;
-  if (/cannot query field|unknown argument|unknown type/i.test(said ?? ""))
+function problemOfKey(name: KeyName, { flag, url, router }: Place, received: string): Problem {
+  const otherRouter = router === "gateway" ? "not the gateway" : "the gateway";
+  if (/cannot query field|unknown argument|unknown type/i.test(received))
     return {
-      cause: "not-this-service",
-      message: `${flag}: ${url}/graphql is another GraphQL service, or ${isPartner ? "not the gateway" : "the gateway"}`,
-      expected,
+      message: `${flag}: ${url}/graphql is another GraphQL service, or ${otherRouter}`,
       received,
       hint: "Correct the address; --base-url and --gateway-url are two different ones.",
     };
   return {
-    cause: "key",
     message: `${keyVariables[name]}: the service rejects the key`,
-    expected,
     received,
     hint: `It may be wrong, revoked, expired, or of another environment than ${url}. Keys are created in the web app.`,
   };

@@ -127,12 +127,8 @@ export function renderTextReport(report: CompareReport, color = false): string {
 
 const field = (name: string, text: string) => `  ${name.padEnd(8)}  ${text}`;
 
-function problemLines({ message, expected, received, hint }: Problem, paint: Paint): string {
-  const lines = [
-    paint(`Could not compare: ${message}.`, "bad"),
-    field("expected", expected),
-    field("received", received),
-  ];
+function problemLines({ message, received, hint }: Problem, paint: Paint): string {
+  const lines = [paint(`Could not compare: ${message}.`, "bad"), field("received", received)];
   return [...lines, ...(hint === "" ? [] : [field("to do", hint)])].join("\n");
 }
 

@@ -1,4 +1,4 @@
-import { routerSchema } from "@workspace-tasks/mock-server/parts";
+import { plainSchema } from "@workspace-tasks/mock-server/parts";
 import {
   type ConstDirectiveNode,
   type GraphQLArgument,
@@ -147,7 +147,7 @@ function linesOf(type: GraphQLNamedType): readonly string[] {
 
 it("K10 what is not marked as beyond the interface has the names, types and defaults of its tables", () => {
   const lines = (["base", "gateway"] as const).flatMap((router) =>
-    Object.values(routerSchema(router).getTypeMap())
+    Object.values(plainSchema(router).getTypeMap())
       .filter((type) => !isIntrospectionType(type) && !ofMarks.has(type.name) && isShown(type))
       .flatMap(linesOf)
       .map((line) => (/^(Query|Mutation)\./.test(line) ? `${router} ${line}` : line)),

@@ -1,22 +1,75 @@
 import { randomBytes } from "node:crypto";
+import { appendFileSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  CommandError,
+  type CommandIo,
+  flag,
+  text,
+  toggle,
+  UsageError,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { lineWidth, reflow, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings } from "@workspace-tasks/mock-server/parts";
+import { readSettings, reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import { endpointsText, removalOf, removalText } from "../../compare/ask/created.ts";
-import type { Captured } from "../../compare/ask/deliveries.ts";
-import type { Rule } from "../../compare/ask/rule.ts";
-import type { Service } from "../../compare/ask/service.ts";
+import { type Captured, parseCaptured } from "../../compare/ask/deliveries.ts";
+import {
+  type Access,
+  type KeyName,
+  keyNames,
+  keyVariables,
+  type Service,
+} from "../../compare/ask/service.ts";
 import { compareFindings, compareService } from "../../compare/compare-service.ts";
-import { findingsInFile } from "../../compare/findings.ts";
-import { type CompareReport, exitCodeOf, renderJsonReport, renderTextReport } from "../../compare/report.ts";
+import {
+  type Finding,
+  findingsInFile,
+  parseRecord,
+  recordHeader,
+  recordLine,
+} from "../../compare/findings.ts";
+import {
+  type CompareReport,
+  exitCodeOf,
+  renderJsonReport,
+  renderJunitReport,
+  renderTextReport,
+} from "../../compare/report.ts";
 import { rules } from "../../compare/rules/table.ts";
+import {
+  checkWritable,
+  failuresOf,
+  orFail,
+  type Renderers,
+  rendererOf,
+  saveFile,
+  saveReports,
+} from "../output-file.ts";
+import { addressExpected, parseAddress, withoutSecrets } from "../parse-address.ts";
 import { progressLine, stepOf } from "../progress-line.ts";
 import { requireAgreement } from "../service/service.ts";
-import { checkOutputs, openRecord, readCaptured, readRecord, writeOutputs } from "./compare-files.ts";
-import { accessOf, type CompareFlags, compareFlags, needsNoService } from "./compare-options.ts";
+
+const address = (about: string) =>
+  flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
+
+const compareFlags = {
+  baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
+  gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
+  writes: toggle("also create, change and remove webhook endpoints; asks first"),
+  yes: toggle("do not ask"),
+  deliveries: text("<file>", "deliveries that a receiver has captured; needs no service"),
+  record: text("<file>", "keep the facts, a line for each rule"),
+  replay: text("<file>", "evaluate a record again, without the service"),
+  report: cli.repeated("<file>", "also write a report: .json or .xml (JUnit); repeatable"),
+  write: text("<file.json>", "write settings with which the mock does the same"),
+  settings: text("<file.json>", "settings of the mock to compare with (its defaults)"),
+  json: toggle("print one JSON document instead of text"),
+};
+
+type CompareFlags = cli.FlagValues<typeof compareFlags>;
 
 /** Runs `workspace-tasks compare` and returns its exit code. */
 export const runCompareCommand = cli.defineCommand({
@@ -49,51 +102,93 @@ interface Given {
   readonly flags: CompareFlags;
   readonly settings: SettingsChanges | undefined;
   readonly captured: Captured | undefined;
-  /** Takes what goes wrong beside the comparison. */
-  readonly problems: string[];
+  /** Appends to the record, if there is one: a fact is in the file before the next rule is asked. */
+  readonly append: (finding: Finding) => void;
 }
 
-async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
-  const isOffline = needsNoService(flags, io);
+async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
+  const access = accessOf(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
   const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
-  const given: Given = { flags, settings, captured, problems: [] };
-  const report = await (isOffline ? compareFiles(given) : compareNow(given, io));
+  if (access && flags.writes && !flags.yes) await confirmWrites(access.baseUrl, io);
+  const failures: string[] = [];
+  const append = await openRecord(flags.record, failures);
+  const given: Given = { flags, settings, captured, append };
+  const report = await (access ? compareNow(access, given, io) : compareFiles(given));
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) cli.writeData(io, renderJsonReport(report));
   else cli.write(io, renderTextReport(report, usesColor(io)), report.problem ? io.stderr : io.stdout);
-  const failures = [...given.problems, ...(await writeOutputs(flags, report, io))];
+  failures.push(...(await writeOutputs(flags, report, io)));
   for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
+/** Addresses and keys; `null` when all facts come from files. @throws UsageError for what is missing or does not go together */
+function accessOf(flags: CompareFlags, io: CommandIo): Access | null {
+  const { baseUrl, replay, record, writes, deliveries } = flags;
+  if (replay !== undefined) {
+    const other = writes ? "--writes" : record === undefined ? null : "--record";
+    if (other !== null) throw new UsageError(`expected --replay or ${other}, got both`);
+    return null;
+  }
+  const base = baseUrl ?? addressIn("WORKSPACE_TASKS_BASE_URL", io);
+  const keys = keysOf(io);
+  const names = Object.keys(keys) as readonly KeyName[];
+  if (deliveries !== undefined && !baseUrl && !writes && !(base && names.length > 0)) return null;
+  if (!base) throw new UsageError("expected --base-url <url> or WORKSPACE_TASKS_BASE_URL");
+  if (names.length === 0)
+    throw new UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
+  const gatewayUrl = flags.gatewayUrl ?? addressIn("WORKSPACE_TASKS_GATEWAY_URL", io);
+  for (const name of names) {
+    const same = names.find((other) => other !== name && keys[other] === keys[name]);
+    if (same) throw new UsageError(`${keyVariables[same]}: expected another key than ${keyVariables[name]}`);
+    if ([base, gatewayUrl].some((url) => url?.includes(keys[name] ?? "")))
+      throw new UsageError(`expected a URL without a key, got one with the key of ${keyVariables[name]}`);
+  }
+  return { baseUrl: base, gatewayUrl, keys };
+}
+
+function addressIn(variable: string, { env }: CommandIo): string | null {
+  const value = env[variable];
+  if (!value) return null;
+  const parsed = parseAddress(value);
+  if (parsed === undefined) throw new UsageError(`${variable}: expected ${addressExpected}`);
+  return parsed;
+}
+
+function keysOf({ env }: CommandIo): Access["keys"] {
+  const given = keyNames.flatMap((name) => {
+    const value = env[keyVariables[name]]?.trim();
+    if (!value) return [];
+    if (/[^\x21-\x7e]/.test(value))
+      throw new CommandError(
+        `${keyVariables[name]}: expected a key, got text with spaces, line breaks or letters outside of ASCII`,
+      );
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
 /** A record and a file of deliveries are evaluated without a service and without a key. */
-async function compareFiles({ flags, settings, captured, problems }: Given): Promise<CompareReport> {
+async function compareFiles({ flags, settings, captured, append }: Given): Promise<CompareReport> {
   const recorded = flags.replay === undefined ? [] : await readRecord(flags.replay);
   const found = captured ? await findingsInFile(captured) : [];
   const names = new Set(found.map(({ rule }) => rule));
   const findings = [...recorded.filter(({ rule }) => !names.has(rule)), ...found];
-  const append = await openRecord(flags.record, (problem) => problems.push(problem));
   for (const finding of findings) append(finding);
   return compareFindings(findings, settings);
 }
 
 async function compareNow(
-  { flags, settings, captured, problems }: Given,
-  io: cli.CommandIo,
+  access: Access,
+  { flags, settings, captured, append }: Given,
+  io: CommandIo,
 ): Promise<CompareReport> {
-  const access = accessOf(flags, io);
-  if (flags.writes && !flags.yes) await confirmWrites(access.baseUrl, io);
   const progress = progressLine(io, "compare", "connecting");
-  const failing = new AbortController();
   let position = "";
   let leftText = () => "";
   try {
-    const append = await openRecord(flags.record, (problem) => {
-      problems.push(problem);
-      failing.abort();
-    });
     return await compareService({
       access,
       fetch: (url, init) => fetch(url, init),
@@ -102,7 +197,7 @@ async function compareNow(
       runId: randomBytes(5).toString("hex"),
       settings,
       captured,
-      signal: AbortSignal.any([io.stop, failing.signal]),
+      signal: io.stop,
       onStart(service) {
         leftText = nameWhatIsLeft(service, io, (text) => {
           progress.notice(text);
@@ -131,10 +226,8 @@ async function compareNow(
 }
 
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
-async function confirmWrites(baseUrl: string, io: cli.CommandIo): Promise<void> {
-  const lines = rules
-    .filter(({ needs }) => needs === "writes")
-    .map(({ id, says }: Rule) => `  ${id}: ${says}\n`);
+async function confirmWrites(baseUrl: string, io: CommandIo): Promise<void> {
+  const lines = rules.filter(({ needs }) => needs === "writes").map(({ id, says }) => `  ${id}: ${says}\n`);
   const text = `compare would send mutations to ${baseUrl}, to find out whether
 
 ${lines.join("")}
@@ -153,7 +246,7 @@ or are validated without being executed.
  */
 function nameWhatIsLeft(
   service: Service,
-  { stop, onKill }: cli.CommandIo,
+  { stop, onKill }: CommandIo,
   say: (text: string) => void,
 ): () => string {
   const count = () => service.created.size;
@@ -167,4 +260,82 @@ function nameWhatIsLeft(
   stop.addEventListener("abort", sayEnding, { once: true });
   onKill?.(text);
   return text;
+}
+
+const renderers: Renderers<CompareReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
+
+/** Checked before anything is sent: a run takes minutes. @throws CommandError for a file that cannot be written */
+async function checkOutputs({ report, write, record }: CompareFlags): Promise<void> {
+  for (const path of report) {
+    rendererOf(renderers, path);
+    await checkWritable("--report", path);
+  }
+  if (write !== undefined) await checkWritable("--write", write);
+  if (record !== undefined) await checkWritable("--record", record);
+}
+
+/** Writes every file that it can. @returns what failed, a sentence each */
+async function writeOutputs(
+  { report: reports, write }: CompareFlags,
+  report: CompareReport,
+  io: CommandIo,
+): Promise<readonly string[]> {
+  const settings = write !== undefined && !report.problem ? [writeSettings(write, report, io)] : [];
+  return failuresOf([...saveReports(renderers, reports, report), ...settings]);
+}
+
+async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
+  const { settings, notExpressed } = report;
+  const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
+  await saveFile("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
+  cli.writeNotice(io, "compare", `wrote ${path}; use it with workspace-tasks mock --settings ${path}`);
+  if (notExpressed.length > 0) {
+    cli.writeNotice(io, "compare", `no setting expresses ${notExpressed.join(", ")}`);
+  }
+}
+
+/** @param failures gets why the record is incomplete, when the disk is full, for example */
+async function openRecord(path: string | undefined, failures: string[]): Promise<Given["append"]> {
+  if (path === undefined) return () => {};
+  const target = await saveFile("--record", path, recordHeader);
+  let hasFailed = false;
+  return (finding) => {
+    if (hasFailed) return;
+    try {
+      appendFileSync(target, recordLine(finding));
+    } catch (error) {
+      hasFailed = true;
+      failures.push(`--record: cannot write ${path}: ${reasonOf(error)}`);
+    }
+  };
+}
+
+async function readRecord(path: string): Promise<readonly Finding[]> {
+  const text = await readText("--replay", path, 64);
+  return orFail(`--replay: ${path}`, () => parseRecord(text));
+}
+
+const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
+
+/** Reads a file of captured deliveries; its secrets come from the environment. */
+async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
+  const secrets = (env[secretVariable] ?? "").split(/[\s,]+/).filter(Boolean);
+  if (secrets.length === 0 || !secrets.every((secret) => secretForm.test(secret)))
+    throw new UsageError(
+      `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
+    );
+  const text = await readText("--deliveries", path, 256);
+  return { deliveries: await orFail(`--deliveries: ${path}`, () => parseCaptured(text)), secrets };
+}
+
+/** @throws CommandError for what is no file, or has more megabytes */
+async function readText(flag: string, path: string, megabytesMax: number): Promise<string> {
+  const text = await orFail(`${flag}: cannot read ${path}`, async () => {
+    const found = await stat(path);
+    // A device such as /dev/zero has no end.
+    if (found.isCharacterDevice()) throw Object.assign(new Error(), { code: "ENXIO" });
+    return found.size <= megabytesMax * 1_048_576 ? readFile(path, "utf8") : undefined;
+  });
+  if (text !== undefined) return text.replace(/^\ufeff/, "");
+  throw new CommandError(`${flag}: ${path} has more than ${megabytesMax} MB`);
 }

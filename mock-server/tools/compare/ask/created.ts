@@ -2,16 +2,13 @@
 // by the ids that are known. It is known at any time, as a run may be ended, or lose the service, at any request.
 
 import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
-import { Missing, SendError, Untestable } from "./send.ts";
-import type { AskOptions, CreatedEndpoint, Service, ServiceResponse } from "./service.ts";
+import { SendError, Untestable } from "./send.ts";
+import type { CreatedEndpoint, Service, ServiceResponse, TokenName } from "./service.ts";
 
 export interface Removal {
-  readonly removed: number;
-  readonly left: readonly Readonly<CreatedEndpoint>[];
+  readonly left: readonly (Readonly<CreatedEndpoint> & { readonly command: string })[];
   /** Why something is left; `null` when nothing is. */
   readonly problem: string | null;
-  /** The commands that remove what is left; none when nothing is. */
-  readonly commands: readonly string[];
 }
 
 /** How long a service that is away is waited for at the end of a run. */
@@ -24,27 +21,30 @@ type Input = Readonly<Record<string, unknown>>;
 /** Events that are rare enough to cause no delivery while an endpoint exists. */
 export const quiet = { eventTypes: ["documents.synced"] };
 
+const isUnsent = (error: unknown) => error instanceof SendError && error.isUnsent;
+
 /** Asks for an endpoint at a URL without a receiver. */
 export async function create(
   service: Service,
   url: string,
   input: Input = quiet,
-  options: AskOptions = {},
+  token: TokenName = "admin",
 ): Promise<ServiceResponse> {
+  await service.token(token);
   const endpoint: CreatedEndpoint = { url, id: null, isCertain: false };
   service.created.add(endpoint);
   try {
-    const response = await service.operation("CreateWebhookEndpoint", { input: { url, ...input } }, options);
+    const response = await service.operation(
+      "CreateWebhookEndpoint",
+      { input: { url, ...input } },
+      { token },
+    );
     const id = valueAt(response.data, "createWebhookEndpoint", "endpoint", "id");
-    if (typeof id === "string") {
-      Object.assign(endpoint, { id, isCertain: true });
-      service.createdIds.add(id);
-    } else if (response.body === "graphql") service.created.delete(endpoint);
+    if (typeof id === "string") Object.assign(endpoint, { id, isCertain: true });
+    else if (response.body === "graphql") service.created.delete(endpoint);
     return response;
   } catch (error) {
-    const isUnsent =
-      error instanceof SendError ? error.isUnsent || error.kind === "no-token" : error instanceof Missing;
-    if (isUnsent) service.created.delete(endpoint);
+    if (isUnsent(error)) service.created.delete(endpoint);
     throw error;
   }
 }
@@ -60,90 +60,71 @@ export async function createdBy(service: Service, input: Input = quiet) {
   return { id: endpoint["id"], url, endpoint, secret: valueAt(made, "signingSecret") };
 }
 
-/** Asks for the deletion of an endpoint. */
+/** Asks for the deletion of an endpoint. One that is not confirmed leaves it for the list at the end of the run. */
 export async function remove(service: Service, endpointId: string): Promise<ServiceResponse> {
   const known = [...service.created].find(({ id }) => id === endpointId);
-  if (known) Object.assign(known, { isCertain: false, isAsked: true });
-  const response = await service
-    .operation("DeleteWebhookEndpoint", { endpointId })
-    .catch((error: unknown) => {
-      if (known && error instanceof SendError && error.isUnsent)
-        Object.assign(known, { isCertain: true, isAsked: false });
-      throw error;
-    });
-  if (known) {
-    known.isCertain = true;
-    if (response.data?.["deleteWebhookEndpoint"] === true) service.created.delete(known);
+  if (known) known.isCertain = false;
+  try {
+    const response = await service.operation("DeleteWebhookEndpoint", { endpointId });
+    if (known && response.data?.["deleteWebhookEndpoint"] === true) service.created.delete(known);
+    return response;
+  } catch (error) {
+    if (known && isUnsent(error)) known.isCertain = true;
+    throw error;
   }
-  return response;
 }
 
 /** Removes, once, what a rule has created and is known by its id. What fails is left for the end of the run. */
 export async function removeKnown(service: Service): Promise<void> {
-  for (const { id, isAsked } of [...service.created])
-    if (id !== null && !isAsked) await remove(service, id).catch(ofRepetition);
-}
-
-/** A repeated deletion shows nothing: the next list does. */
-function ofRepetition(error: unknown): void {
-  if (!(error instanceof Untestable)) throw error;
+  for (const { id, isCertain } of [...service.created]) {
+    if (id === null || !isCertain) continue;
+    await remove(service, id).catch((error: unknown) => {
+      // A repeated deletion shows nothing: the next list does.
+      if (!(error instanceof Untestable)) throw error;
+    });
+  }
 }
 
 /** Removes what is left, at the end of a run, also of one that was stopped. */
 export async function removeLeft(service: Service): Promise<Removal> {
+  const { created, sender, clock } = service;
   const deadline = new AbortController();
-  const cancel = service.clock.schedule(removalMsMax, () => deadline.abort());
-  service.sender.clean(deadline.signal);
+  const cancel = clock.schedule(removalMsMax, () => deadline.abort());
+  sender.clean(deadline.signal);
   try {
-    return removalOf(service, await untilRemoved(service, deadline.signal));
+    for (;;) {
+      const error = await removeOnce(service).catch(sendError);
+      if (created.size === 0 || error?.kind !== "away" || deadline.signal.aborted)
+        return removalOf(service, error?.message ?? "the service did not delete them");
+      await sender.wait(pauseMs, `for the service, which has ${endpointsText(created.size)} of the run`);
+    }
   } finally {
     cancel();
   }
 }
 
-/** @returns why something is left */
-async function untilRemoved(service: Service, signal: AbortSignal): Promise<string> {
-  const { created } = service;
-  for (;;) {
-    const error = await removeOnce(service).catch(expected);
-    const isPassing = error && ["network", "timeout", "unavailable"].includes(error.kind);
-    if (created.size === 0 || !isPassing || signal.aborted)
-      return error?.message ?? "the service did not delete them";
-    const reason = `for the service, which has ${endpointsText(created.size)} of the run`;
-    await service.sender.wait(pauseMs, reason);
-  }
-}
-
 /** What is left at this moment. */
-export function removalOf({ created, createdIds, access }: Service, problem: string | null = null): Removal {
-  const left = [...created].map(({ url, id, isCertain }) => ({ url, id, isCertain }));
-  const ids = new Set(left.map(({ id }) => id));
-  return {
-    removed: [...createdIds].filter((id) => !ids.has(id)).length,
-    left,
-    problem: left.length === 0 ? null : problem,
-    commands: left.map(({ url }) => `workspace-tasks endpoints delete '${url}' --base-url ${access.baseUrl}`),
-  };
+export function removalOf({ created, access }: Service, problem: string | null = null): Removal {
+  const command = (url: string) => `workspace-tasks endpoints delete '${url}' --base-url ${access.baseUrl}`;
+  const left = [...created].map((each) => ({ ...each, command: command(each.url) }));
+  return { left, problem: left.length === 0 ? null : problem };
 }
 
 /** What is known is removed, then what the service lists; another list says what is left. */
 async function removeOnce(service: Service): Promise<undefined> {
-  const { created, createdIds } = service;
+  const { created } = service;
   for (let pass = 0; pass < 2 && created.size > 0; pass += 1) {
-    const known = await removeKnown(service).catch(expected);
+    const failure = await removeKnown(service).catch(sendError);
     if (created.size === 0) return;
-    const listed = await listOwn(service).catch(expected);
-    if (listed instanceof SendError) throw known instanceof SendError ? known : listed;
+    const listed = await listOwn(service).catch(sendError);
+    if (listed instanceof SendError) throw failure ?? listed;
     created.clear();
-    for (const endpoint of listed) {
-      created.add(endpoint);
-      createdIds.add(String(endpoint.id));
-    }
+    for (const endpoint of listed) created.add(endpoint);
   }
 }
 
 /** A failure of the service or of the network. @throws any other error */
-function expected(error: unknown): SendError {
+export function sendError(error: unknown): SendError {
   if (error instanceof SendError) return error;
   throw error;
 }
@@ -155,10 +136,8 @@ async function listOwn(service: Service): Promise<readonly CreatedEndpoint[]> {
   for (let page = 0; page < pagesMax; page += 1) {
     // A service may allow smaller pages than 100; none allows fewer than its default of 20.
     const variables = { limit: 20, iterator };
-    const { data } = await service.operation("ListWebhookEndpoints", variables, {
-      token: "admin",
-      isNew: true,
-    });
+    const options = { token: "admin", isNew: true } as const;
+    const { data } = await service.operation("ListWebhookEndpoints", variables, options);
     const list = valueAt(data, "me", "workspace", "webhookEndpoints");
     const items = valueAt(list, "data");
     if (!Array.isArray(items)) throw new SendError("rejected", "the endpoints could not be listed");
@@ -176,17 +155,18 @@ async function listOwn(service: Service): Promise<readonly CreatedEndpoint[]> {
 export const endpointsText = (count: number): string =>
   `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
 
-/** An id is text of the service, and must not control a terminal. */
-const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>
-  `  ${url}  ${id?.replace(/[^\w.:=-]/g, "…") ?? "id not known"}${isCertain ? "" : ", perhaps: a response was lost"}`;
-
-/** What was removed, or what is left on the service, with URLs and ids, and the commands that remove it. */
-export function removalText({ removed, left, problem, commands }: Removal): string {
-  if (left.length === 0) return `Removed ${endpointsText(removed)}.`;
+/** What is left on the service, with URLs and ids, and the commands that remove it. */
+export function removalText({ left, problem }: Removal): string {
+  if (left.length === 0) return "Removed what the run has created.";
+  const lines = left.map(({ url, id, isCertain }) => {
+    // An id is text of the service, and must not control a terminal.
+    const shown = id?.replace(/[^\w.:=-]/g, "…") ?? "id not known";
+    return `  ${url}  ${shown}${isCertain ? "" : ", perhaps: a response was lost"}`;
+  });
   return [
     `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
-    ...left.map(endpointLine),
+    ...lines,
     `  to remove ${left.length === 1 ? "it" : "them"}:`,
-    ...commands.map((command) => `  ${command}`),
+    ...left.map(({ command }) => `  ${command}`),
   ].join("\n");
 }

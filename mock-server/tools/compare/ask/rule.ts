@@ -26,8 +26,6 @@ export interface Rule {
   readonly from: readonly string[];
   /** `writes`: it creates, changes or validates something. `deliveries`: it reads captured deliveries. */
   readonly needs?: "writes" | "deliveries";
-  /** Asked first. @throws Untestable when the keys have not the permission */
-  readonly permit?: ((service: Service) => Promise<void>) | undefined;
   /** @throws Untestable when the service does not show it */
   ask(service: Service): Promise<Fact> | Fact;
   /** What the interface or an assumption says; of deliveries by the settings of the mock. */
@@ -40,7 +38,7 @@ export interface Rule {
   readonly setting?: ((found: Fact, expected: Fact) => SettingsChanges | null) | undefined;
 }
 
-export type Options = Partial<Pick<Rule, "agrees" | "keeps" | "setting" | "needs" | "permit">>;
+export type Options = Partial<Pick<Rule, "agrees" | "keeps" | "setting" | "needs">>;
 
 export const assumptionsOf = ({ from }: Rule): readonly string[] =>
   from.filter((source) => source.startsWith("A-"));
@@ -51,7 +49,7 @@ export const expectedOf = ({ expected }: Rule, settings: Settings = defaultSetti
 export const agrees = (rule: Rule, expected: Fact, found: Fact): boolean =>
   (rule.agrees ?? isDeepStrictEqual)(expected, found);
 
-/** A rule. @param title sources, id and sentence, as `W8 A-30 endpoints.update-nothing: an update that …` */
+/** A rule. @param title sources, id and sentence, as `W11 endpoints.list: an administrator lists endpoints` */
 export function rule(
   title: string,
   expected: Rule["expected"],
@@ -62,16 +60,23 @@ export function rule(
   return { id, says, from: from.trim().split(" "), expected, ask, ...options };
 }
 
-type Ask = (service: Service) => Promise<ServiceResponse>;
+export type Ask = (service: Service) => Promise<ServiceResponse>;
+type RejectionRow = readonly [title: string, expected: Rejection, ask: Ask, options?: Options];
 
-/** A rule that a request is rejected. With A-30 the interface says the message, and not the code. */
-export const rejected = (title: string, expected: Rejection, ask: Ask, options: Options = {}): Rule => {
-  const keeps = title.includes("A-30 ") ? hasMessage : undefined;
-  const read = async (service: Service) => rejectionOf(await ask(service));
-  return rule(title, expected, read, { setting: toErrorSetting, keeps, ...options });
-};
+/** Rules that a request is rejected, which their titles leave out. With A-30 the interface says the message, and not the code. */
+export const rejections = (rows: readonly RejectionRow[], common: Options = {}): readonly Rule[] =>
+  rows.map(([title, expected, ask, options]) => {
+    const keeps = title.includes("A-30 ") ? hasMessage : undefined;
+    const read = async (service: Service) => rejectionOf(await ask(service));
+    return rule(`${title} is rejected`, expected, read, {
+      setting: toErrorSetting,
+      keeps,
+      ...common,
+      ...options,
+    });
+  });
 
-/** How `rejected` reads a request. */
+/** How a rejection is read. */
 export function rejectionOf(response: ServiceResponse): Fact {
   const [error] = response.errors;
   if (error) return { code: error.code ?? "no code", message: error.message };
@@ -81,6 +86,10 @@ export function rejectionOf(response: ServiceResponse): Fact {
   return isNull ? "null without an error" : "accepted";
 }
 
+/** Rules that a request is accepted. */
+export const acceptances = (rows: readonly (readonly [title: string, ask: Ask])[]): readonly Rule[] =>
+  rows.map(([title, ask]) => rule(title, "accepted", async (service) => outcomeOf(await ask(service))));
+
 /** `accepted`, or the kind of failure. */
 export function outcomeOf({ body, status, errors: [error] }: ServiceResponse): string {
   if (body !== "graphql") return `HTTP ${status}, ${body}`;
@@ -89,8 +98,9 @@ export function outcomeOf({ body, status, errors: [error] }: ServiceResponse): s
 
 /** The data of a response. @throws Untestable for one with errors */
 export function accepted(response: ServiceResponse, what = "the request"): ServiceResponse {
-  if (response.body === "graphql" && response.errors.length === 0) return response;
-  throw new Untestable(`${what} was ${outcomeOf(response)}`);
+  const outcome = outcomeOf(response);
+  if (outcome === "accepted") return response;
+  throw new Untestable(`${what} was ${outcome}`);
 }
 
 export interface Rejection {
@@ -120,12 +130,12 @@ export const isNotAccepted = (_: Fact, found: Fact): boolean => found !== "accep
 export const hasMessage = (expected: Fact, found: Fact): boolean =>
   isRejection(expected) && isRejection(found) && expected.message === found.message;
 
-/** The interface promises these parts of a fact. */
+/** The interface promises this part of a fact. */
 export const sameOf =
-  (...names: readonly string[]) =>
+  (name: string) =>
   (expected: Fact, found: Fact): boolean => {
     const [wanted, other] = [expected, found] as readonly Readonly<Record<string, Fact>>[];
-    return names.every((name) => isDeepStrictEqual(wanted?.[name], other?.[name]));
+    return isDeepStrictEqual(wanted?.[name], other?.[name]);
   };
 
 /** The interface promises each of a list, and perhaps more. */
@@ -159,5 +169,7 @@ export function wordOf(value: unknown): string {
   if (value === "") return "empty";
   return /^[A-Za-z0-9][\w.-]{0,40}$/.test(value) && !/[0-9a-f]{8}-/i.test(value) ? value : "…";
 }
+
+export const wordsOf = (value: unknown): Fact => (Array.isArray(value) ? value.map(wordOf) : "no list");
 
 export const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].toSorted();

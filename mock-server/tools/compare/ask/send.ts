@@ -10,9 +10,8 @@
 import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { Settings, VirtualClock } from "@workspace-tasks/mock-server";
-import { Kind, OperationTypeNode, parse } from "graphql";
 import { connectionCodeOf } from "../../connection-errors.ts";
 
 export interface SenderOptions {
@@ -26,8 +25,7 @@ export interface SenderOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Headers;
-  readonly text: string;
-  /** `undefined` when the text is not JSON. */
+  /** `undefined` for a body that is not JSON. */
   readonly json: unknown;
   readonly body: "graphql" | "json" | "html" | "text" | "empty";
 }
@@ -42,43 +40,25 @@ export interface Stats {
 /** Why a service does not show a fact. */
 export class Untestable extends Error {}
 
-/** What a run has not got, such as a key or `--writes`. */
-export class Missing extends Untestable {}
-
 /** Why a request has no response. */
 export class SendError extends Error {
-  readonly kind:
-    | "stopped"
-    | "timeout"
-    | "network"
-    | "unavailable"
-    | "rate-limited"
-    | "too-large"
-    | "rejected"
-    | "no-token";
+  /** `away`: no response of the service, which may be back later. `limited`: it wants a wait of minutes. */
+  readonly kind: "stopped" | "away" | "limited" | "too-large" | "rejected" | "no-token";
   /** Code of the system, such as ECONNREFUSED. */
   readonly code: string | null;
-  /** For a missing token, what the service said instead. */
-  readonly said: string | null;
   /** Nothing has arrived at the service, with certainty. */
   isUnsent = false;
 
-  constructor(
-    kind: SendError["kind"],
-    message: string,
-    code: string | null = null,
-    said: string | null = null,
-  ) {
+  constructor(kind: SendError["kind"], message: string, code: string | null = null) {
     super(message);
     this.name = "SendError";
     this.kind = kind;
     this.code = code;
-    this.said = said;
   }
 }
 
 /** Codes of the system that speak for a wrong address: the request has not arrived. */
-export const addressCodes: ReadonlySet<string> = new Set([
+const addressCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EPROTO",
@@ -93,6 +73,7 @@ const timeoutMs = 15_000;
 /** A run that would have to wait longer ends. */
 const waitMsMax = 300_000;
 const bodyBytesMax = 8 * 1_048_576;
+
 export class Sender {
   readonly stats: Stats = { requests: 0, rateLimited: 0, lost: 0 };
   readonly #options: SenderOptions;
@@ -107,59 +88,61 @@ export class Sender {
     this.#signal = options.signal;
   }
 
-  /** @param changes its end is awaited, also when the run is stopped */
-  async send(url: string, init: RequestInit, changes: boolean) {
-    let limited = 0;
+  /**
+   * @param request is asked at each attempt: a token may expire while a request waits
+   * @param changes its end is awaited, also when the run is stopped
+   */
+  async send(url: string, request: () => Promise<RequestInit>, changes: boolean) {
+    const { stats } = this;
     let mayHaveArrived = false;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1, limited = 0; ; ) {
       let failure: SendError;
+      let isSent = false;
       try {
-        await this.waitForTurn();
-        this.stats.requests += 1;
+        await this.#waitForTurn();
+        const init = await request();
+        await this.#waitForTurn();
+        isSent = true;
+        stats.requests += 1;
         this.#sentTicks.push(this.#options.clock.monotonic());
         const received = await this.#roundTrip(url, init, changes);
         this.#hasResponded = true;
         if (received.status === 429) {
-          this.stats.rateLimited += 1;
+          stats.rateLimited += 1;
           limited += 1;
           if (limited > rateLimitedMax)
-            throw new SendError("rate-limited", `the service responded 429 to ${limited} attempts in a row`);
+            throw new SendError("limited", `the service responded 429 to ${limited} attempts in a row`);
           this.#pausedUntilTicks =
             this.#options.clock.monotonic() + retryAfterMs(received.headers, this.#options.clock.now());
-          attempt -= 1;
           continue;
         }
-        if (received.status < 500 || received.body === "graphql") return { received, attempt };
-        failure = new SendError(
-          "unavailable",
-          `the service responded ${received.status} without a GraphQL body`,
-        );
+        if (received.status < 500 || received.body === "graphql")
+          return { received, isRepeated: attempt > 1 };
+        failure = new SendError("away", `the service responded ${received.status} without a GraphQL body`);
       } catch (error) {
         if (!(error instanceof SendError)) throw error;
-        if (error.kind !== "network" && error.kind !== "timeout") {
-          error.isUnsent = !mayHaveArrived && error.kind !== "too-large";
-          throw error;
-        }
         failure = error;
       }
-      this.stats.lost += 1;
       const isOfAddress = addressCodes.has(failure.code ?? "");
-      mayHaveArrived ||= !isOfAddress;
+      mayHaveArrived ||= isSent && ["away", "too-large"].includes(failure.kind) && !isOfAddress;
       failure.isUnsent = !mayHaveArrived;
+      if (failure.kind !== "away" || !isSent) throw failure;
+      stats.lost += 1;
       // Before the first response these are mistakes in the address; later they may be a restart of the service.
-      if ((isOfAddress && !this.#hasResponded) || attempt >= attemptsMax) throw failure;
+      if ((isOfAddress && !this.#hasResponded) || attempt === attemptsMax) throw failure;
       await this.wait(backoffMs * attempt);
+      attempt += 1;
     }
   }
 
-  async waitForTurn(): Promise<void> {
+  async #waitForTurn(): Promise<void> {
     for (let waitMs = this.#waitMs(); waitMs > 0 && !this.#signal.aborted; waitMs = this.#waitMs()) {
       const seconds = Math.ceil(waitMs / 1_000);
       if (waitMs > waitMsMax)
-        throw unsent("rate-limited", `the service wants a wait of ${seconds} s before the next request`);
+        throw new SendError("limited", `the service wants a wait of ${seconds} s before the next request`);
       await this.wait(waitMs, "to stay inside the rate limit");
     }
-    if (this.#signal.aborted) throw unsent("stopped", "the run was stopped");
+    if (this.#signal.aborted) throw stopped();
   }
 
   /** A third of the limit: other users of the key need the rest. */
@@ -182,20 +165,17 @@ export class Sender {
     if (!changes) signal.addEventListener("abort", stop);
     const cancel = this.#options.clock.schedule(timeoutMs, stop);
     try {
-      const response = await this.#options.fetch(url, {
-        ...init,
-        redirect: "manual",
-        signal: deadline.signal,
-      });
+      const sent = { ...init, redirect: "manual", signal: deadline.signal } as const;
+      const response = await this.#options.fetch(url, sent);
       const text = await readText(response);
       const json = jsonOrUndefined(text);
-      return { status: response.status, headers: response.headers, text, json, body: kindOfBody(text, json) };
+      return { status: response.status, headers: response.headers, json, body: kindOfBody(text, json) };
     } catch (error) {
-      if (signal.aborted && !changes) throw new SendError("stopped", "the run was stopped");
+      if (signal.aborted && !changes) throw stopped();
       if (error instanceof SendError) throw error;
-      if (deadline.signal.aborted) throw new SendError("timeout", `no response within ${timeoutMs} ms`);
+      if (deadline.signal.aborted) throw new SendError("away", `no response within ${timeoutMs} ms`);
       const code = connectionCodeOf(error);
-      throw new SendError("network", `the connection failed${code === null ? "" : ` (${code})`}`, code);
+      throw new SendError("away", `the connection failed${code === null ? "" : ` (${code})`}`, code);
     } finally {
       cancel();
       signal.removeEventListener("abort", stop);
@@ -227,8 +207,7 @@ export class Sender {
   }
 }
 
-const unsent = (kind: SendError["kind"], message: string) =>
-  Object.assign(new SendError(kind, message), { isUnsent: true });
+const stopped = () => new SendError("stopped", "the run was stopped");
 
 function kindOfBody(text: string, json: unknown): Received["body"] {
   if (isPlainObject(json) && ("data" in json || Array.isArray(json["errors"]))) return "graphql";
@@ -254,37 +233,4 @@ async function readText({ body }: Response): Promise<string> {
       throw new SendError("too-large", `the response has more than ${bodyBytesMax} bytes`);
   }
   return new TextDecoder().decode(received.toBytes());
-}
-
-/** Mutations that change nothing: they issue tokens. */
-const tokenExchanges: ReadonlySet<string> = new Set([
-  "exchangeSurfaceRefreshTokenForAccessTokens",
-  "loginViaPersonalApiToken",
-]);
-
-/** Whether a request could change something: decided on what is sent, whatever a rule says about itself. */
-export function mayChangeSomething({
-  method,
-  path,
-  body,
-}: {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: string | undefined;
-}): boolean {
-  if (!["GET", "HEAD", "OPTIONS"].includes(method) && path !== "/graphql") return true;
-  if (body === undefined) return false;
-  const query = valueAt(jsonOrUndefined(body), "query");
-  try {
-    return parse(typeof query === "string" ? query : body).definitions.some(
-      (definition) =>
-        definition.kind === Kind.OPERATION_DEFINITION &&
-        definition.operation !== OperationTypeNode.QUERY &&
-        !definition.selectionSet.selections.every(
-          (selection) => selection.kind === Kind.FIELD && tokenExchanges.has(selection.name.value),
-        ),
-    );
-  } catch {
-    return /mutation|subscription/i.test(body);
-  }
 }

@@ -6,15 +6,7 @@ import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts"
 import type { VirtualClock } from "@workspace-tasks/mock-server";
 import { operationDocuments, type Router } from "@workspace-tasks/mock-server/parts";
 import type { Captured } from "./deliveries.ts";
-import {
-  Missing,
-  mayChangeSomething,
-  type Received,
-  SendError,
-  Sender,
-  type SenderOptions,
-  Untestable,
-} from "./send.ts";
+import { type Received, SendError, Sender, type SenderOptions, Untestable } from "./send.ts";
 
 /** Environment variables of the keys; which ones there are decides which rules are testable. */
 export const keyVariables = {
@@ -40,7 +32,7 @@ export type TokenName = "reader" | "admin" | "readOnly" | "user" | "partner" | "
 
 export interface ServiceOptions extends SenderOptions {
   readonly access: Access;
-  /** Without it every request that could change something is rejected before it is sent. */
+  /** Without it no rule is asked that creates, changes or validates something. */
   readonly writes: boolean;
   /** Letters and digits in the URLs of what the run creates. */
   readonly runId: string;
@@ -52,26 +44,22 @@ export interface CreatedEndpoint {
   readonly url: string;
   /** `null` when the response that says it was lost. */
   id: string | null;
-  /** Without it a response was lost, and the endpoint may not exist. */
+  /** Without it the endpoint may not exist: a response was lost, or its deletion was asked for. */
   isCertain: boolean;
-  /** Its deletion was asked for: it is left for the end of the run, which sees in a list whether it exists. */
-  isAsked?: boolean;
 }
 
-export interface ServiceResponse extends Received {
+type Variables = Readonly<Record<string, unknown>>;
+
+export interface ServiceResponse {
+  readonly status: number;
+  readonly body: Received["body"];
   /** `undefined` for a body without data. */
   readonly data: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors: readonly ServiceError[];
-  /** Without parameters; `none` when it has no usual form. */
   readonly contentType: string;
   /** What was asked, for rules over all responses. */
   readonly document: string;
-  readonly router: Router;
-  /** By the monotonic clock, in milliseconds. */
-  readonly sentTicks: number;
-  readonly receivedTicks: number;
-  /** The service's time, where it says it, in milliseconds. */
-  readonly timeMs: number;
+  readonly variables: Variables;
 }
 
 export interface ServiceError {
@@ -101,7 +89,6 @@ export interface RawRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-type Variables = Readonly<Record<string, unknown>>;
 export type OperationName = keyof typeof operationDocuments;
 
 /** A token is not used in its last seconds, so that a slow request does not arrive with an expired one. */
@@ -137,28 +124,28 @@ interface Tokens {
 /** One run over a service. */
 export class Service {
   readonly access: Access;
+  readonly writes: boolean;
   readonly clock: Clock | VirtualClock;
   readonly captured: Captured | undefined;
   readonly sender: Sender;
-  /** Every response of the run, without its text. */
+  /** Every response of the run. */
   readonly responses: ServiceResponse[] = [];
   /** What was sent since it was emptied, without keys and ids. */
   sent: string[] = [];
   /** What the run has created, and is not known to be removed. */
   readonly created = new Set<CreatedEndpoint>();
-  /** The ids of all that it has created. */
-  readonly createdIds = new Set<string>();
-  readonly #options: ServiceOptions;
+  readonly #runId: string;
   readonly #memory = new Map<string, Promise<unknown>>();
   readonly #tokens = new Map<KeyName, Tokens>();
   readonly #urls = new Map<string, string>();
 
   constructor(options: ServiceOptions) {
-    this.#options = options;
     this.access = options.access;
+    this.writes = options.writes;
     this.clock = options.clock;
     this.captured = options.captured;
     this.sender = new Sender(options);
+    this.#runId = options.runId;
   }
 
   /** Sends a GraphQL document. @throws Untestable when the run has not what it takes; SendError without a response */
@@ -169,18 +156,18 @@ export class Service {
   ): Promise<ServiceResponse> {
     const { token = "reader", router = "base", operationName, headers, isNew = false } = options;
     this.sent.push(this.#describe(document, variables, options));
+    const isMutation = document.startsWith("mutation");
     const ask = async () => {
       const body = JSON.stringify({ query: document, variables, operationName });
       const request = { ...graphqlPost, body, router, headers };
-      const { response, isRepeated } = await this.#withToken(request, token, document);
-      if (isRepeated && mayChangeSomething(request))
+      const { response, isRepeated } = await this.#send(request, token, document, variables);
+      if (isRepeated && isMutation && !isLogin(document))
         throw new Untestable("a response was lost, and a repeated mutation shows nothing");
       return response;
     };
-    const isQuery = /^\s*(query|\{)/.test(document) && operationName === undefined;
-    return isNew || !isQuery || typeof token === "object"
+    return isNew || isMutation || typeof token === "object"
       ? ask()
-      : this.once(JSON.stringify([document, variables, router, token, headers]), ask);
+      : this.once(JSON.stringify([document, variables, router, token, headers, operationName]), ask);
   }
 
   /** Sends an operation of the SDK. */
@@ -190,18 +177,15 @@ export class Service {
     options: AskOptions = {},
   ): Promise<ServiceResponse> {
     const { text, router, kind } = operationDocuments[name];
-    return this.graphql(text, variables, {
-      router,
-      token: kind === "mutation" ? "admin" : "reader",
-      ...options,
-    });
+    const token = kind === "mutation" ? "admin" : "reader";
+    return this.graphql(text, variables, { router, token, ...options });
   }
 
   /** Sends a request of any form to the base address. */
   async raw(request: RawRequest, token: TokenName = "none"): Promise<ServiceResponse> {
     const { method, path, contentType, body } = request;
     this.sent.push([method, path, contentType, body].filter(Boolean).join(" ") + tokenText(token));
-    return (await this.#withToken(request, token, "")).response;
+    return (await this.#send(request, token)).response;
   }
 
   /** Does something once in a run; what has failed is not tried again. */
@@ -215,17 +199,13 @@ export class Service {
   /** @throws Untestable without the key */
   key(name: KeyName | "wrong"): string {
     const key = name === "wrong" ? wrongKey : this.access.keys[name];
-    if (key === undefined) throw new Missing(`needs ${keyVariables[name as KeyName]}`);
+    if (key === undefined) throw new Untestable(`needs ${keyVariables[name as KeyName]}`);
     return key;
-  }
-
-  has(name: KeyName): boolean {
-    return this.access.keys[name] !== undefined;
   }
 
   /** A URL that no receiver can have, another one each time. Default origin: one with `.invalid`, which never resolves. */
   url(name: string, origin = "https://receiver.invalid"): string {
-    const url = `${origin}/workspace-tasks-compare/${this.#options.runId}/${name}-${this.#urls.size}`;
+    const url = `${origin}/workspace-tasks-compare/${this.#runId}/${name}-${this.#urls.size}`;
     this.#urls.set(new URL(url).href, url);
     return url;
   }
@@ -264,7 +244,8 @@ export class Service {
 
   #keyOf(name: Exclude<TokenName, "none" | "invalid">): KeyName {
     if (name === "readOnly" || name === "partner" || name === "admin") return name;
-    return this.has("admin") || !this.has("readOnly") ? "admin" : "readOnly";
+    const { admin, readOnly } = this.access.keys;
+    return admin === undefined && readOnly !== undefined ? "readOnly" : "admin";
   }
 
   async #exchange(name: KeyName): Promise<Tokens> {
@@ -272,8 +253,8 @@ export class Service {
     const query = isPartner ? operationDocuments.LoginPartner.text : exchangeText;
     const variables = isPartner ? { token: this.key(name) } : { refreshToken: this.key(name) };
     const body = JSON.stringify({ query, variables });
-    const router = isPartner ? ("gateway" as const) : ("base" as const);
-    const { response } = await this.#send({ ...graphqlPost, body, router }, null, query);
+    const router = isPartner ? "gateway" : "base";
+    const { response } = await this.#send({ ...graphqlPost, body, router }, "none", query, variables);
     const issued = Object.values(response.data ?? {}).find(isPlainObject) ?? {};
     const { workspaceToken = issued["accessToken"], userToken = "" } = issued;
     if (typeof workspaceToken === "string" && typeof userToken === "string")
@@ -282,64 +263,45 @@ export class Service {
         userToken,
         usableUntilTicks: this.clock.monotonic() + usableMs(workspaceToken),
       };
-    const message = `the service issued no token for the ${isPartner ? "partner" : "API"} key`;
     const said = response.errors[0]?.message;
-    throw new SendError("no-token", message, null, said === undefined ? null : this.plain(said));
+    throw new SendError("no-token", `the service issued no token${said === undefined ? "" : `: ${said}`}`);
   }
 
-  /** A slow request may have arrived after the end of its token: a token of the run that is rejected is renewed once. */
-  async #withToken(request: RawRequest, token: NonNullable<AskOptions["token"]>, document: string) {
-    const send = async () => {
-      // A token may expire while its request waits.
-      await this.sender.waitForTurn();
-      const bearer = typeof token === "object" ? token.bearer : await this.token(token);
-      return this.#send(request, bearer, document);
-    };
-    const sent = await send();
-    const { status, text } = sent.response;
-    if (typeof token === "object" || token === "none" || token === "invalid") return sent;
-    if (status !== 401 && !text.includes('"UNAUTHENTICATED"')) return sent;
-    this.#tokens.delete(this.#keyOf(token));
-    return send();
-  }
-
-  async #send(request: RawRequest, bearer: string | null, document: string) {
+  async #send(
+    request: RawRequest,
+    token: NonNullable<AskOptions["token"]>,
+    document = "",
+    variables: Variables = {},
+  ) {
     const { baseUrl, gatewayUrl } = this.access;
     const { method, path, contentType, body = null, router = "base", headers } = request;
     const origin = router === "base" ? baseUrl : gatewayUrl;
-    if (origin === null) throw new Missing("needs --gateway-url");
-    if (!this.#options.writes && mayChangeSomething(request)) throw new Missing("needs --writes");
-    const init = {
-      method,
-      body,
-      headers: {
+    if (origin === null) throw new Untestable("needs --gateway-url");
+    const init = async () => {
+      const bearer = typeof token === "object" ? token.bearer : await this.token(token);
+      const own = {
         accept: "application/json",
         ...(contentType === undefined ? {} : { "content-type": contentType }),
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-        ...headers,
-      },
+      };
+      return { method, body, headers: { ...own, ...headers } };
     };
-    const sentTicks = this.clock.monotonic();
-    const changes = mayChangeSomething(request);
-    const { received, attempt } = await this.sender.send(`${origin}${path}`, init, changes);
-    const receivedTicks = this.clock.monotonic();
-    const response: ServiceResponse = { ...this.#read(received), document, router, sentTicks, receivedTicks };
-    this.responses.push({ ...response, text: "", json: undefined });
-    return { response, isRepeated: attempt > 1 };
+    const changes = document.startsWith("mutation") && !isLogin(document);
+    const { received, isRepeated } = await this.sender.send(`${origin}${path}`, init, changes);
+    const response = { ...this.#read(received), document, variables };
+    this.responses.push(response);
+    return { response, isRepeated };
   }
 
-  #read(received: Received) {
-    const { json, headers } = received;
+  #read({ status, headers, json, body }: Received) {
     const entries = valueAt(json, "errors");
     const data = valueAt(json, "data");
-    const timeMs = Date.parse(headers.get("date") ?? "");
     return {
-      ...received,
+      status,
+      body,
       data: isPlainObject(data) || data === null ? data : undefined,
       errors: Array.isArray(entries) ? entries.map((entry) => this.#readError(entry)) : [],
-      contentType:
-        /^[a-z]+\/[a-z0-9.+-]{1,60}/i.exec(headers.get("content-type") ?? "")?.[0]?.toLowerCase() ?? "none",
-      timeMs: Number.isNaN(timeMs) ? this.clock.now() : timeMs,
+      contentType: mediaTypeOf(headers.get("content-type")),
     };
   }
 
@@ -360,13 +322,20 @@ export class Service {
     const named = JSON.stringify(variables, (name, value) =>
       isOfService(name) && !/^not-/.test(String(value)) ? `<${name}>` : value,
     );
-    const text = named.replaceAll(this.#options.runId, "…");
+    const text = named.replaceAll(this.#runId, "…");
     const place = router === "gateway" ? " on the gateway" : "";
     const added = headers === undefined ? "" : `, with the header ${Object.keys(headers).join(", ")}`;
     const asked = `${name ?? document}${text === "{}" ? "" : ` ${text}`}`;
     return this.plain(asked) + place + tokenText(token) + added;
   }
 }
+
+/** The two mutations that change nothing: they issue tokens. */
+const isLogin = (document: string) => /^mutation (ExchangeApiKey|LoginPartner)\b/.test(document);
+
+/** Without parameters; `none` when it has no usual form. */
+export const mediaTypeOf = (contentType: string | null | undefined): string =>
+  /^[a-z]+\/[a-z0-9.+-]{1,60}/i.exec(contentType ?? "")?.[0].toLowerCase() ?? "none";
 
 const tokenTexts: Readonly<Partial<Record<TokenName, string>>> = {
   readOnly: ", with a read-only key",

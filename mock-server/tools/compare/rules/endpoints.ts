@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { payloadJsonSchema } from "@workspace-tasks/events";
 import { eventCatalog, type KnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
 import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
+import { isJsonSchema } from "@workspace-tasks/mock-server/parts";
 import { create, createdBy, quiet, remove } from "../ask/created.ts";
 import {
+  acceptances,
   accepted,
   badInput,
   bound,
@@ -16,30 +18,26 @@ import {
   notFound,
   type Options,
   outcomeOf,
-  type Rejection,
   type Rule,
-  rejected,
-  rejectionOf,
+  rejections,
   rule,
   sameOf,
-  toErrorSetting,
   unauthenticated,
   wordOf,
+  wordsOf,
 } from "../ask/rule.ts";
 import { Untestable } from "../ask/send.ts";
 import { type Service, type ServiceResponse, type TokenName, unknownId } from "../ask/service.ts";
-import { summarizeSchema } from "../ask/summarize-schema.ts";
-import { requirePermission, roleOf } from "./tokens.ts";
+import { asAdministrator } from "./tokens.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 const catalog = (service: Service) => service.operation("WebhookEventCatalog", {}, { token: "none" });
 
-/** The entries of the catalog. @throws Untestable when it is rejected */
-async function entriesOf(service: Service): Promise<readonly Json[]> {
-  const list = accepted(await catalog(service)).data?.["webhookEventCatalog"];
+const entriesOf = ({ data }: ServiceResponse): readonly Json[] => {
+  const list = data?.["webhookEventCatalog"];
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
-}
+};
 
 const entryRule = (
   title: string,
@@ -52,12 +50,35 @@ const entryRule = (
     title,
     expected,
     async (service) => {
-      const entry = (await entriesOf(service)).find((each) => each["name"] === name);
+      const entry = entriesOf(accepted(await catalog(service))).find((each) => each["name"] === name);
       if (!entry) throw new Untestable(`the catalog has no ${name}`);
       return read(entry);
     },
     options,
   );
+
+/**
+ * The properties of a JSON Schema and their types: `{ taskId: "string", "errorMessage?": "null|string" }`; `?` marks a property
+ * that is not required.
+ */
+function propertiesOf(schema: unknown): Fact {
+  if (!isPlainObject(schema) || !isJsonSchema(schema)) return "not a schema";
+  const { properties, required } = schema;
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+  const entries = Object.entries(isPlainObject(properties) ? properties : {})
+    .filter(([name]) => wordOf(name) === name)
+    .map(([name, property]) => [`${name}${isRequired(name) ? "" : "?"}`, typesOf(property).join("|")]);
+  return Object.fromEntries(entries.toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
+}
+
+/** The types that a schema, or one of its alternatives, names. */
+function typesOf(schema: unknown): readonly string[] {
+  const alternatives = ["anyOf", "oneOf"].flatMap((keyword) => valueAt(schema, keyword) ?? []);
+  return distinct([
+    ...[valueAt(schema, "type") ?? []].flat().map(wordOf),
+    ...alternatives.flatMap((each) => typesOf(each)),
+  ]);
+}
 
 /** Of the body of `documents.synced` the interface names these fields, and no status. */
 const namedFields = ["connectionId", "providerKey", "sourceExternalId", "duplicateCount"];
@@ -83,8 +104,8 @@ const perEvent = (name: KnownEventName): readonly Rule[] => {
     entryRule(
       `C2 ${isPull ? "A-10 " : ""}A-31 catalog.payload-${name}: the payload schema of ${name} has its properties`,
       name,
-      summarizeSchema(payloadJsonSchema(name)),
-      ({ payloadSchema }) => summarizeSchema(payloadSchema),
+      propertiesOf(payloadJsonSchema(name)),
+      ({ payloadSchema }) => propertiesOf(payloadSchema),
       {
         // The interface shows the fields of a body, not the schema: one that refers elsewhere shows none of them.
         keeps: (expected, found) =>
@@ -102,7 +123,7 @@ export const catalogRules: readonly Rule[] = [
     async (service) => {
       const response = await catalog(service);
       if (response.errors.length > 0) return outcomeOf(response);
-      return distinct((await entriesOf(service)).map(({ name }) => wordOf(name)));
+      return distinct(entriesOf(response).map(({ name }) => wordOf(name)));
     },
     { keeps: hasEach },
   ),
@@ -111,9 +132,6 @@ export const catalogRules: readonly Rule[] = [
 
 const list = (service: Service, variables: Json = {}, token: TokenName = "admin", isNew = false) =>
   service.operation("ListWebhookEndpoints", variables, { token, isNew });
-
-/** Whether the key may manage endpoints. @throws Untestable when it may not */
-export const asAdministrator = async (service: Service) => requirePermission(service, await list(service));
 
 const pageOf = (response: ServiceResponse): Json => {
   const page = valueAt(accepted(response, "a page").data, "me", "workspace", "webhookEndpoints");
@@ -124,56 +142,46 @@ const idsOf = (response: ServiceResponse): readonly unknown[] => {
   return Array.isArray(data) ? data.map((each) => valueAt(each, "id")) : [];
 };
 
-const administrators = (each: Rule): Rule => ({ ...each, permit: asAdministrator });
-
 const limits = badInput("Webhook endpoint limit must be between 1 and 100");
 const pageMax = bound((endpointPageItemsMax) => ({ bounds: { endpointPageItemsMax } }));
 
 export const endpointRules: readonly Rule[] = [
-  rule("W11 endpoints.list: an administrator lists endpoints", "accepted", async (service) => {
-    const response = await list(service);
-    // With a read-only key beside it, an administrator's key that is rejected is no read-only key.
-    if (!service.has("readOnly") || (await roleOf(service)) !== "admin") await asAdministrator(service);
-    return outcomeOf(response);
-  }),
-  ...[
-    rule("W11 endpoints.limit-100: a page has up to 100 endpoints", "accepted", async (service) =>
-      outcomeOf(await list(service, { limit: 100 })),
-    ),
-    ...[0, 101].map((limit) =>
-      rejected(
-        `W11 A-30 endpoints.limit-${limit}: limit ${limit} is rejected`,
+  ...asAdministrator([
+    ...acceptances([
+      ["W11 endpoints.list: an administrator lists endpoints", (s) => list(s)],
+      ["W11 endpoints.limit-100: a page has up to 100 endpoints", (s) => list(s, { limit: 100 })],
+    ]),
+    ...rejections([
+      ["W11 A-30 endpoints.limit-0: limit 0", limits, (s) => list(s, { limit: 0 }), { setting: pageMax }],
+      [
+        "W11 A-30 endpoints.limit-101: limit 101",
         limits,
-        (service) => list(service, { limit }),
+        (s) => list(s, { limit: 101 }),
         { setting: pageMax },
-      ),
-    ),
-    rejected(
-      "W12 A-8 endpoints.bad-iterator: a malformed iterator is rejected",
-      badInput("Invalid iterator"),
-      (service) => list(service, { iterator: "not-an-iterator" }),
-    ),
-    rule(
-      "W11 A-8 endpoints.done: iterator is null when done is true",
-      { iterator: true },
-      async (service) => {
-        const page = pageOf(await list(service, { limit: 100 }));
-        if (page["done"] !== true) throw new Untestable("there are more than 100 endpoints");
-        return { iterator: page["iterator"] === null };
-      },
-    ),
+      ],
+      [
+        "W12 A-8 endpoints.bad-iterator: a malformed iterator",
+        badInput("Invalid iterator"),
+        (s) => list(s, { iterator: "not-an-iterator" }),
+      ],
+    ]),
+    rule("W11 A-8 endpoints.done: iterator is null when done is true", "null", async (service) => {
+      const page = pageOf(await list(service, { limit: 100 }));
+      if (page["done"] !== true) throw new Untestable("there are more than 100 endpoints");
+      return page["iterator"] === null ? "null" : "another";
+    }),
     rule(
       "W11 endpoints.paging: pages are in the order of the whole list, without repeats",
       { lengths: [1, 1], sameOrder: true },
       async (service) => {
-        const all = idsOf(await list(service, { limit: 100 }, "admin", true));
-        const first = await list(service, { limit: 1 }, "admin", true);
+        const page = (variables: Json) => list(service, variables, "admin", true);
+        const all = idsOf(await page({ limit: 100 }));
+        const first = await page({ limit: 1 });
         const { iterator } = pageOf(first);
         if (all.length < 2 || typeof iterator !== "string")
           throw new Untestable("the workspace has fewer than two webhook endpoints");
-        const pages = [idsOf(first), idsOf(await list(service, { limit: 1, iterator }, "admin", true))];
-        const again = idsOf(await list(service, { limit: 100 }, "admin", true));
-        if (!isDeepStrictEqual(all, again))
+        const pages = [idsOf(first), idsOf(await page({ limit: 1, iterator }))];
+        if (!isDeepStrictEqual(all, idsOf(await page({ limit: 100 }))))
           throw new Untestable("the workspace's endpoints changed during the run");
         return {
           lengths: pages.map(({ length }) => length),
@@ -181,17 +189,20 @@ export const endpointRules: readonly Rule[] = [
         };
       },
     ),
-  ].map(administrators),
-  rejected(
-    "W14 A-4 endpoints.no-token: a list of endpoints without a token is rejected",
-    unauthenticated(),
-    (service) => list(service, {}, "none"),
-    { keeps: hasMessage },
-  ),
-  rejected(
-    "W14 A-4 endpoints.read-only: a list of endpoints with a read-only key is rejected",
-    forbidden,
-    (service) => list(service, {}, "readOnly"),
+  ]),
+  ...rejections(
+    [
+      [
+        "W14 A-4 endpoints.no-token: a list of endpoints without a token",
+        unauthenticated(),
+        (s) => list(s, {}, "none"),
+      ],
+      [
+        "W14 A-4 endpoints.read-only: a list of endpoints with a read-only key",
+        forbidden,
+        (s) => list(s, {}, "readOnly"),
+      ],
+    ],
     { keeps: hasMessage },
   ),
 ];
@@ -199,6 +210,8 @@ export const endpointRules: readonly Rule[] = [
 const noHttps = badInput("Webhook endpoint url must be an HTTPS URL");
 const noEvents = badInput("At least one webhook event type is required");
 const noEndpoint = notFound("Webhook endpoint");
+const grace = badInput("Secret grace period must be between 0 and 604800 seconds");
+const graceMax = bound((secretGraceSecondsMax) => ({ bounds: { secretGraceSecondsMax } }));
 const insecure = "http://receiver.invalid";
 
 /** An endpoint, by what can be compared: of its texts whether they are those that were sent. */
@@ -209,7 +222,7 @@ function endpointFact(endpoint: unknown, sent: Json): Fact {
     url: url === sent["url"],
     description: description === sent["description"] ? "as sent" : wordOf(description ?? null),
     enabled: enabled === true,
-    eventTypes: Array.isArray(eventTypes) ? eventTypes.map(wordOf) : null,
+    eventTypes: eventTypes === null ? null : wordsOf(eventTypes),
   };
 }
 
@@ -233,14 +246,12 @@ const creationRules: readonly Rule[] = [
     ["task.failed", "documents.synced"],
     async (service) => {
       const input = { eventTypes: ["task.failed", "documents.synced", "task.failed"] };
-      const { eventTypes } = (await createdBy(service, input)).endpoint;
-      return Array.isArray(eventTypes) ? eventTypes.map(wordOf) : "no list";
+      return wordsOf((await createdBy(service, input)).endpoint["eventTypes"]);
     },
     {
       // The interface does not say in which order an endpoint has its event types.
       keeps: (expected, found) =>
-        Array.isArray(found) &&
-        isDeepStrictEqual(found.toSorted(), (expected as readonly string[]).toSorted()),
+        Array.isArray(found) && isDeepStrictEqual(found.toSorted(), (expected as string[]).toSorted()),
     },
   ),
   rule(
@@ -252,64 +263,61 @@ const creationRules: readonly Rule[] = [
     },
     { setting: (found) => ({ allowLoopbackHttp: found === "accepted" }) },
   ),
-  rejected("W6 A-6 endpoints.http-url: a url with plain http is rejected", noHttps, (service) =>
-    create(service, service.url("http", insecure)),
-  ),
-  rejected("W6 A-6 endpoints.user-info-url: a url with user info is rejected", noHttps, (service) =>
-    create(service, service.url("user-info", "https://user:password@receiver.invalid")),
-  ),
-  rejected("W6 A-6 endpoints.white-space-url: a url with white space is rejected", noHttps, (service) =>
-    create(service, service.url("white space")),
-  ),
-  rejected("W4 A-30 endpoints.no-events: an empty list of event types is rejected", noEvents, (service) =>
-    create(service, service.url("no-events"), { eventTypes: [] }),
-  ),
-  rejected(
-    "W5 A-30 endpoints.unknown-event: an unknown event type is rejected",
-    badInput("Unsupported webhook event type"),
-    (service) => create(service, service.url("unknown-event"), { eventTypes: ["task.unheard-of"] }),
-  ),
+  ...rejections([
+    ["W6 A-6 endpoints.http-url: a url with plain http", noHttps, (s) => create(s, s.url("http", insecure))],
+    [
+      "W6 A-6 endpoints.user-info-url: a url with user info",
+      noHttps,
+      (s) => create(s, s.url("user-info", "https://user:password@receiver.invalid")),
+    ],
+    [
+      "W6 A-6 endpoints.white-space-url: a url with white space",
+      noHttps,
+      (s) => create(s, s.url("white space")),
+    ],
+    [
+      "W4 A-30 endpoints.no-events: an empty list of event types",
+      noEvents,
+      (s) => create(s, s.url("no-events"), { eventTypes: [] }),
+    ],
+    [
+      "W5 A-30 endpoints.unknown-event: an unknown event type",
+      badInput("Unsupported webhook event type"),
+      (s) => create(s, s.url("unknown-event"), { eventTypes: ["task.unheard-of"] }),
+    ],
+  ]),
 ];
 
 const update = (service: Service, endpointId: string, input: Json) =>
   service.operation("UpdateWebhookEndpoint", { input: { endpointId, ...input } });
 const rotate = (service: Service, endpointId: string, gracePeriodSeconds?: number) =>
-  service.operation("RotateWebhookEndpointSecret", {
-    input: { endpointId, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) },
-  });
+  service.operation("RotateWebhookEndpointSecret", { input: { endpointId, gracePeriodSeconds } });
 
 const before = { description: "workspace-tasks compare", ...quiet };
 
-/** A rule over one update of an endpoint, which leaves what it does not name. */
-const updates = (name: string, says: string, patch: Json, after: Readonly<Record<string, Fact>>): Rule =>
-  rule(
-    `W7 endpoints.${name}: ${says}`,
-    { url: true, description: "as sent", enabled: true, eventTypes: quiet.eventTypes, ...after },
-    async (service) => {
-      const { id, url } = await createdBy(service, before);
-      const response = accepted(await update(service, id, patch), "the update");
-      return endpointFact(response.data?.["updateWebhookEndpoint"], { ...before, ...patch, url });
-    },
-  );
+type UpdateRow = readonly [name: string, says: string, patch: Json, after: Readonly<Record<string, Fact>>];
 
-/** A rule that a request about an endpoint, which exists, is rejected. */
-const rejectedChange = (
-  title: string,
-  expected: Rejection,
-  ask: (service: Service, id: string) => Promise<ServiceResponse>,
-  setting: Rule["setting"] = toErrorSetting,
-): Rule =>
-  rejected(title, expected, async (service) => ask(service, (await createdBy(service)).id), {
-    setting,
-  });
+/** What an update of an endpoint does; it leaves what it does not name. */
+const updates: readonly UpdateRow[] = [
+  [
+    "clear-description",
+    "description null clears it, and leaves the rest",
+    { description: null },
+    { description: "empty" },
+  ],
+  ["pause", "enabled false pauses an endpoint, and leaves the rest", { enabled: false }, { enabled: false }],
+  [
+    "update-nulls",
+    "url and enabled null leave them unchanged",
+    { url: null, enabled: null, description: "again" },
+    {},
+  ],
+  ["all-events", "eventTypes null resets to all events", { eventTypes: null }, { eventTypes: null }],
+];
 
-const graceRule = (name: string, says: string, seconds: number): Rule =>
-  rejectedChange(
-    `W13 A-30 endpoints.${name}: ${says} is rejected`,
-    badInput("Secret grace period must be between 0 and 604800 seconds"),
-    (service, id) => rotate(service, id, seconds),
-    bound((secretGraceSecondsMax) => ({ bounds: { secretGraceSecondsMax } })),
-  );
+/** A request about an endpoint that exists. */
+const onNew = (ask: (service: Service, id: string) => Promise<ServiceResponse>) => async (service: Service) =>
+  ask(service, (await createdBy(service)).id);
 
 const changeRules: readonly Rule[] = [
   rule(
@@ -320,55 +328,50 @@ const changeRules: readonly Rule[] = [
       await service.sender.wait(1_100, "for another time");
       const response = accepted(await update(service, made.id, { description: null }), "the update");
       const after = response.data?.["updateWebhookEndpoint"];
-      const time = (endpoint: unknown, name: string) => new Date(valueAt(endpoint, name) as string).getTime();
-      const [old, now] = [time(made.endpoint, "updatedAt"), time(after, "updatedAt")];
-      if (Number.isNaN(old + now)) throw new Untestable("no times were returned");
-      const isSame = time(made.endpoint, "createdAt") === time(after, "createdAt");
+      const passedMs = (name: string) =>
+        new Date(valueAt(after, name) as string).getTime() -
+        new Date(made.endpoint[name] as string).getTime();
+      const [updated, created] = [passedMs("updatedAt"), passedMs("createdAt")];
+      if (Number.isNaN(updated)) throw new Untestable("no times were returned");
       return {
-        updatedAt: now > old ? "later" : now === old ? "unchanged" : "earlier",
-        createdAt: isSame ? "unchanged" : "changed",
+        updatedAt: updated > 0 ? "later" : "not later",
+        createdAt: created === 0 ? "unchanged" : "changed",
       };
     },
   ),
-  updates(
-    "clear-description",
-    "description null clears it, and leaves the rest",
-    { description: null },
-    { description: "empty" },
+  ...updates.map(([name, says, patch, after]) =>
+    rule(
+      `W7 endpoints.${name}: ${says}`,
+      { url: true, description: "as sent", enabled: true, eventTypes: quiet.eventTypes, ...after },
+      async (service) => {
+        const { id, url } = await createdBy(service, before);
+        const response = accepted(await update(service, id, patch), "the update");
+        return endpointFact(response.data?.["updateWebhookEndpoint"], { ...before, ...patch, url });
+      },
+    ),
   ),
-  updates(
-    "pause",
-    "enabled false pauses an endpoint, and leaves the rest",
-    { enabled: false },
-    { enabled: false },
-  ),
-  updates(
-    "update-nulls",
-    "url and enabled null leave them unchanged",
-    { url: null, enabled: null, description: "again" },
-    {},
-  ),
-  updates("all-events", "eventTypes null resets to all events", { eventTypes: null }, { eventTypes: null }),
-  rejectedChange(
-    "W8 A-30 endpoints.update-nothing: an update that changes nothing is rejected",
-    badInput("At least one endpoint field must be updated"),
-    (service, id) => update(service, id, {}),
-  ),
-  rejectedChange(
-    "W4 A-30 endpoints.update-no-events: an update with an empty list of event types is rejected",
-    noEvents,
-    (service, id) => update(service, id, { eventTypes: [] }),
-  ),
-  rejectedChange(
-    "W6 A-6 endpoints.update-http-url: an update to plain http is rejected",
-    noHttps,
-    (service, id) => update(service, id, { url: service.url("change", insecure) }),
-  ),
-  rejected(
-    "W10 A-7 endpoints.update-unknown: an update of an unknown endpoint is rejected",
-    noEndpoint,
-    (service) => update(service, unknownId, { enabled: false }),
-  ),
+  ...rejections([
+    [
+      "W8 A-30 endpoints.update-nothing: an update that changes nothing",
+      badInput("At least one endpoint field must be updated"),
+      onNew((s, id) => update(s, id, {})),
+    ],
+    [
+      "W4 A-30 endpoints.update-no-events: an update with an empty list of event types",
+      noEvents,
+      onNew((s, id) => update(s, id, { eventTypes: [] })),
+    ],
+    [
+      "W6 A-6 endpoints.update-http-url: an update to plain http",
+      noHttps,
+      onNew((s, id) => update(s, id, { url: s.url("change", insecure) })),
+    ],
+    [
+      "W10 A-7 endpoints.update-unknown: an update of an unknown endpoint",
+      noEndpoint,
+      (s) => update(s, unknownId, { enabled: false }),
+    ],
+  ]),
   rule(
     "W1 W13 endpoints.rotate: each rotation returns another whsec_ secret",
     { secrets: [true, true, true], distinct: 3 },
@@ -380,12 +383,20 @@ const changeRules: readonly Rule[] = [
       return { secrets: secrets.map((each) => each.startsWith("whsec_")), distinct: new Set(secrets).size };
     },
   ),
-  graceRule("rotate-negative", "a negative grace period", -1),
-  graceRule("rotate-long", "a grace period above 604800 s", 604_801),
-  rejected(
-    "W10 A-7 endpoints.rotate-unknown: a rotation of an unknown endpoint is rejected",
-    noEndpoint,
-    (service) => rotate(service, unknownId),
+  ...rejections(
+    [
+      [
+        "W13 A-30 endpoints.rotate-negative: a negative grace period",
+        grace,
+        onNew((s, id) => rotate(s, id, -1)),
+      ],
+      [
+        "W13 A-30 endpoints.rotate-long: a grace period above 604800 s",
+        grace,
+        onNew((s, id) => rotate(s, id, 604_801)),
+      ],
+    ],
+    { setting: graceMax },
   ),
   rule(
     "W10 endpoints.delete: a deletion returns true",
@@ -395,49 +406,56 @@ const changeRules: readonly Rule[] = [
       return { outcome: outcomeOf(response), returned: response.data?.["deleteWebhookEndpoint"] === true };
     },
   ),
-  rejectedChange(
-    "W10 A-7 endpoints.delete-again: a second deletion is rejected",
-    noEndpoint,
-    async (service, id) => {
-      await remove(service, id);
-      return remove(service, id);
-    },
-  ),
-  rejectedChange(
-    "W10 A-7 endpoints.update-deleted: an update of a deleted endpoint is rejected",
-    noEndpoint,
-    async (service, id) => {
-      await remove(service, id);
-      return update(service, id, { enabled: true });
-    },
-  ),
+  ...rejections([
+    [
+      "W10 A-7 endpoints.rotate-unknown: a rotation of an unknown endpoint",
+      noEndpoint,
+      (s) => rotate(s, unknownId),
+    ],
+    [
+      "W10 A-7 endpoints.delete-again: a second deletion",
+      noEndpoint,
+      onNew(async (s, id) => {
+        await remove(s, id);
+        return remove(s, id);
+      }),
+    ],
+    [
+      "W10 A-7 endpoints.update-deleted: an update of a deleted endpoint",
+      noEndpoint,
+      onNew(async (s, id) => {
+        await remove(s, id);
+        return update(s, id, { enabled: true });
+      }),
+    ],
+  ]),
 ];
 
-const withToken = (token: TokenName) => (service: Service) =>
-  create(service, service.url(token), {}, { token });
-
-const withoutPermission: readonly Rule[] = [
-  rejected(
-    "W14 A-4 endpoints.create-no-token: a mutation without a token is rejected",
-    unauthenticated(),
-    withToken("none"),
-    { keeps: hasMessage },
-  ),
-  // Here the interface says both, the message and the code.
-  rule(
-    "K7 W14 endpoints.create-read-only: a mutation with a read-only key is rejected",
-    forbidden,
-    async (service) => rejectionOf(await withToken("readOnly")(service)),
-  ),
-  rejected(
-    "W14 A-23 endpoints.create-user-token: a userToken is rejected for a workspace's operation",
-    forbidden,
-    withToken("user"),
-    { keeps: isNotAccepted },
-  ),
-];
+const withToken = (token: TokenName) => (service: Service) => create(service, service.url(token), {}, token);
 
 export const endpointWriteRules: readonly Rule[] = [
-  ...[...creationRules, ...changeRules].map(administrators),
-  ...withoutPermission,
-].map((each) => ({ ...each, needs: "writes" }));
+  ...asAdministrator([...creationRules, ...changeRules], { needs: "writes" }),
+  ...rejections(
+    [
+      [
+        "W14 A-4 endpoints.create-no-token: a mutation without a token",
+        unauthenticated(),
+        withToken("none"),
+        { keeps: hasMessage },
+      ],
+      // Here the interface says both, the message and the code.
+      [
+        "K7 W14 endpoints.create-read-only: a mutation with a read-only key",
+        forbidden,
+        withToken("readOnly"),
+      ],
+      [
+        "W14 A-23 endpoints.create-user-token: a workspace's operation with a userToken",
+        forbidden,
+        withToken("user"),
+        { keeps: isNotAccepted },
+      ],
+    ],
+    { needs: "writes" },
+  ),
+];

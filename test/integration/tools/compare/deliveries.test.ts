@@ -104,39 +104,11 @@ describe("compare with deliveries", () => {
     ]);
   });
 
-  it("deliveries.order names events of a task that arrive in another order, unless the first attempt is missing", async () => {
-    const arrivals = captured.deliveries.map(({ receivedAtMs }) => receivedAtMs);
-    const ofTask = captured.deliveries.filter(({ body }) => body.includes('"TAX_PREP"')).slice(0, 3);
-    const [first, , third] = ofTask;
-    const swapped = (laterMs: number) =>
-      captured.deliveries
-        .map((each) =>
-          each === first && third ? { ...each, receivedAtMs: third.receivedAtMs + laterMs } : each,
-        )
-        .toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
-    expect(arrivals.length).toBeGreaterThan(10);
-    expect((await compareWith({ ...captured, deliveries: swapped(500) })).differences).toEqual([
-      "deliveries.order",
-    ]);
-    expect((await compareWith({ ...captured, deliveries: swapped(20_000) })).differences).toEqual([]);
-  });
-
-  it("events of nearly the same time, and documents of several clients, have no order", async () => {
-    let count = 0;
-    const quick = changed((event) => {
-      count += 1;
-      const earlierMs = event["event"] === "documents.synced" ? count * 60_000 : count % 2 ? 0 : 900;
-      event["occurredAt"] = new Date(Date.parse(String(event["occurredAt"])) - earlierMs).toISOString();
-    });
-    expect((await compareWith(quick)).differences).not.toContain("deliveries.order");
-  });
-
-  it("a receiver that missed the first attempts shows no retry schedule", async () => {
+  it("a receiver that missed the first attempts saw a later part of the schedule", async () => {
     const [first] = captured.deliveries;
     const deliveries = captured.deliveries.filter((each) => each !== first);
-    const { differences, report } = await compareWith({ ...captured, deliveries });
-    expect(differences).toEqual([]);
-    expect(reasonOf(report, "deliveries.retry-waits")).toBe("no retry arrived while the receiver listened");
+    const { differences, confirmed } = await compareWith({ ...captured, deliveries });
+    expect([differences, confirmed]).toEqual([[], expect.arrayContaining(["deliveries.retry-waits"])]);
   });
 
   it("a delivery that is sent again after it was accepted says nothing about retries", async () => {

@@ -63,7 +63,6 @@ async function expectNamed(service: ComparedService, report: CompareReport): Pro
     all.some(({ url, id }) => each === `${url} ${id ?? each.split(" ").at(-1)}`);
   expect(left.filter((each) => !known(each))).toEqual([]);
   if (all.length === 0) {
-    expect(report.removal?.commands ?? []).toEqual([]);
     return 0;
   }
   expect(exitCodeOf(report)).toBe(2);
@@ -137,7 +136,6 @@ describe("a service that is gone", () => {
       },
     });
     expect([report.removal?.left, differencesIn(report), await ownOf(service)]).toEqual([[], [], []]);
-    expect(report.removal?.removed).toBeGreaterThan(2);
   });
 
   it("for the responses to deletions: each endpoint is deleted once by its rule, and once more at the end if it is listed", async () => {
@@ -169,7 +167,7 @@ describe("a service that is gone", () => {
     for (const url of foreign) await control.createEndpoint({ url, eventTypes: ["task.failed"] });
     expect((await compare(service, writing)).removal?.left).toEqual([]);
     const urls = (await control.listEndpoints()).data.map(({ url }) => url);
-    expect([urls.length, urls]).toEqual([4 + foreign.length, expect.arrayContaining(foreign)]);
+    expect([urls.length, urls]).toEqual([3 + foreign.length, expect.arrayContaining(foreign)]);
   });
 
   it("endpoints that the service keeps are named in the report, and the exit code is 2", async () => {
@@ -187,7 +185,7 @@ describe("a service that is gone", () => {
     expect(renderTextReport(report)).not.toContain("reboot");
     await service.mock.control.deleteEndpoint(id);
     expect(await expectNamed(service, report)).toBeGreaterThan(10);
-    expect(report.removal).toMatchObject({ removed: 0, problem: "the service did not delete them" });
+    expect(report.removal).toMatchObject({ problem: "the service did not delete them" });
   });
 
   it("a list that fails does not keep the run from deleting what it has created", async () => {

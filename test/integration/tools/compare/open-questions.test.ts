@@ -158,7 +158,7 @@ const arounds: readonly (readonly [string, Around | undefined, SettingsChanges])
 
 describe("compare with a service that answers an open question otherwise", () => {
   it.each(arounds)("%s: differs from an assumption, and nothing is refuted", async (_, around, settings) => {
-    await using service = await startComparedService({ settings });
+    await using service = await startComparedService(settings);
     const report = await compare(service, { ...writing, ...(around ? { around } : {}) });
     expect(refutedIn(report)).toEqual([]);
     expect(differencesIn(report)).not.toEqual([]);

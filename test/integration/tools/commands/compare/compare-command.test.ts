@@ -200,12 +200,7 @@ describe.concurrent("compare", () => {
         await writeFile(path, text);
         return command([...shown("--deliveries captured", { "captured.ndjson": path }), ...argv], env);
       };
-      // In another order, and each twice.
-      const { code, out } = await compared(
-        `\ufeff${[...lines, ...lines].toReversed().join("\r\n")}`,
-        "--record",
-        record,
-      );
+      const { code, out } = await compared(`\ufeff${lines.toReversed().join("\r\n")}`, "--record", record);
       expect([code, out.match(/Rules: .*/)?.[0]]).toEqual([
         0,
         expect.stringMatching(/ 1\d confirmed, 0 refuted/),
@@ -225,40 +220,32 @@ describe.concurrent("compare", () => {
     });
   });
 
-  it("a report is printed when its file or the record cannot be written, and the code is 2", async () => {
+  it("a report is printed when its file and the record cannot be written, and the code is 2", async () => {
     await using mock = await createMockServer({ settings: unlimited });
     const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
     await withUnlimited(async (folder, settings) => {
-      const argv = ["--base-url", mock.baseUrl, "--settings", settings];
-      const reports = join(folder, "reports");
+      const [reports, record] = [join(folder, "reports"), join(folder, "record.ndjson")];
       await mkdir(reports);
       const report = join(reports, "report.json");
-      const said: string[] = [];
-      // The folder is removed while the run is in progress.
-      const removeReports = (text: string) => {
-        said.push(text);
-        rmSync(reports, { recursive: true, force: true });
-      };
-      const { code, out } = await runCommand(runCompareCommand, [...argv, "--report", report], {
-        env,
-        stderr: { isTTY: true, columns: 20, write: removeReports },
-      });
-      expect([code, out]).toEqual([2, expect.stringContaining("The service does what the mock does")]);
-      expect(wordsOf(said)).toContain(`--report: cannot write ${report}: ENOENT`);
-      const record = join(folder, "record.ndjson");
-      const lines: string[] = [];
-      // The record is replaced by a full disk while the run is in progress.
-      const replaceBy = (text: string) => {
-        lines.push(text);
-        if (lines.length !== 3) return;
+      const written: string[] = [];
+      // While the run is in progress, the folder is removed and the record is replaced by a full disk.
+      const write = (text: string) => {
+        written.push(text);
+        if (written.length !== 3) return;
+        rmSync(reports, { recursive: true });
         unlinkSync(record);
         symlinkSync("/dev/full", record);
       };
-      const stderr = { isTTY: true, columns: 20, write: replaceBy };
-      const result = await runCommand(runCompareCommand, [...argv, "--record", record], { env, stderr });
-      expect([result.code, result.out]).toEqual([2, expect.stringContaining("Not finished: stopped.")]);
-      expect(wordsOf(lines)).toContain(`--record: cannot write ${record}: ENOSPC`);
-      const progress = lines.filter((line) => line.startsWith("\r\u001b[K"));
+      const outputs = ["--report", report, "--record", record];
+      const { code, out } = await runCommand(
+        runCompareCommand,
+        ["--base-url", mock.baseUrl, "--settings", settings, ...outputs],
+        { env, stderr: { isTTY: true, columns: 20, write } },
+      );
+      expect([code, out]).toEqual([2, expect.stringContaining("The service does what the mock does")]);
+      expect(wordsOf(written)).toContain(`--report: cannot write ${report}: ENOENT`);
+      expect(wordsOf(written)).toContain(`--record: cannot write ${record}: ENOSPC`);
+      const progress = written.filter((line) => line.startsWith("\r\u001b[K"));
       expect(progress.length).toBeGreaterThan(3);
       expect(progress.filter((line) => line.length > 4 + 19)).toEqual([]);
     });
