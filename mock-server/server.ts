@@ -1,10 +1,11 @@
+import { builtFolder, readPage } from "@workspace-tasks/kernel/built-page.ts";
 import { nodeProblem } from "@workspace-tasks/kernel/version.ts";
 import { invalidOption } from "./checks.ts";
 import { createMock, type MockServer, type Platform } from "./create-mock.ts";
 import { createHandler } from "./http/router.ts";
 import { createHttpTransport } from "./node/http-transport.ts";
 import { listenHttp } from "./node/listener.ts";
-import { nodeHashing, readPageFiles } from "./node/platform.ts";
+import { nodeHashing } from "./node/platform.ts";
 import type { MockServerOptions } from "./server-options.ts";
 
 /**
@@ -30,7 +31,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
 
 const nodePlatform: Platform = {
   hashing: nodeHashing,
-  pageFiles: readPageFiles,
+  pageFiles: () => readPage(builtFolder("@workspace-tasks/mock-server", "inspector", import.meta.url)),
   createTransport: ({ trustedCertificates, deliverOnly }) =>
     createHttpTransport({ trustedCertificates, loopbackOnly: deliverOnly === "loopback" }),
   async listen(service, options) {

@@ -7,12 +7,7 @@ import { deliveriesOfEvent, eventsOfSubject } from "../rules/delivery-retention.
 import { dueAttemptOf } from "../rules/delivery-scheduler.ts";
 import { describeUnknownEvent } from "../rules/events.ts";
 import { found } from "../rules/service-error.ts";
-import {
-  type AttemptRecord,
-  attemptSchema,
-  type DeliveryRecord,
-  deliveryStatusSchema,
-} from "../state/records.ts";
+import { attemptSchema, type DeliveryRecord, deliveryStatusSchema } from "../state/records.ts";
 import { isoTime, isoTimeOrNull, waitTimeoutMs } from "../time/duration.ts";
 import type { NumberedActivity, World } from "../world/world.ts";
 import * as fields from "./fields.ts";
@@ -28,8 +23,7 @@ import {
 import { defineRoute } from "./route.ts";
 import { waitForMatches } from "./wait-for-matches.ts";
 
-const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
-const attempt = z.object({ ...attemptFields, startedAt: fields.time });
+const attempt = fields.shownSchema(attemptSchema);
 
 const subject = z.string().describe("What the event is about: the task's id, for example.");
 
@@ -304,7 +298,7 @@ function describeDelivery({ id, eventName, status, attempts }: DeliveryRecord): 
 
 const viewDelivery = (world: World, delivery: DeliveryRecord): DeliveryDetail => ({
   ...viewDeliverySummary(world, delivery),
-  attempts: delivery.attempts.map(viewAttempt),
+  attempts: delivery.attempts.map(fields.shown),
 });
 
 export function viewDeliverySummary(world: World, delivery: DeliveryRecord): DeliverySummary {
@@ -335,8 +329,3 @@ export function viewDeliverySummary(world: World, delivery: DeliveryRecord): Del
     lastError: last?.error ?? null,
   };
 }
-
-const viewAttempt = ({ startedAtMs, ...attempt }: AttemptRecord): DeliveryAttempt => ({
-  ...attempt,
-  startedAt: isoTime(startedAtMs),
-});

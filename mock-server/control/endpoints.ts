@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { addEndpoint, addSecret, changeEndpoint, removeEndpoint } from "../rules/endpoints.ts";
 import { found, notFound } from "../rules/service-error.ts";
-import type { SigningSecretRecord, WebhookEndpointRecord } from "../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../time/duration.ts";
+import { type SigningSecretRecord, stateSchema, type WebhookEndpointRecord } from "../state/records.ts";
+import { isoTimeOrNull } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import { id, listOf, time } from "./fields.ts";
+import { id, listOf, shown, shownSchema, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 const newEndpoint = z.strictObject({
@@ -26,25 +26,13 @@ const secretState = z.object({
   expiresAt: time.nullable(),
 });
 
-const endpointFields = {
-  id,
-  workspaceId: id,
+const endpoint = shownSchema(stateSchema.shape.endpoints.element).extend({
   workspace: z.string().describe("The workspace's name."),
-  url: z.string(),
-  description: z.string(),
-  enabled: z.boolean(),
-  eventTypes: z.array(z.string()).nullable(),
-  createdAt: time,
-  updatedAt: time,
-};
-
-const endpointSummary = z.object({
-  ...endpointFields,
-  secrets: z.array(secretState).describe("Newest first."),
 });
 
-const endpointDetail = z.object({
-  ...endpointFields,
+const endpointSummary = endpoint.extend({ secrets: z.array(secretState).describe("Newest first.") });
+
+const endpointDetail = endpoint.extend({
   signingSecret: z.string().describe("The current secret."),
   secrets: z
     .array(secretState.extend({ secret: z.string() }))
@@ -113,15 +101,11 @@ export const endpointRoutes = {
 const find = ({ state }: World, endpointId: string): WebhookEndpointRecord =>
   found(state.endpoints.get(endpointId), "Webhook endpoint not found");
 
-function viewEndpoint(
-  { state, clock }: World,
-  { secrets, createdAtMs, updatedAtMs, ...endpoint }: WebhookEndpointRecord,
-): EndpointDetail {
+function viewEndpoint({ state, clock }: World, endpoint: WebhookEndpointRecord): EndpointDetail {
+  const { secrets, workspaceId } = endpoint;
   return {
-    ...endpoint,
-    workspace: state.workspaces.get(endpoint.workspaceId)?.name ?? "",
-    createdAt: isoTime(createdAtMs),
-    updatedAt: isoTime(updatedAtMs),
+    ...shown(endpoint),
+    workspace: state.workspaces.get(workspaceId)?.name ?? "",
     signingSecret: secrets[0]?.secret ?? "",
     secrets: secrets.map((secret) => viewSecret(secret, clock.now())),
   };

@@ -9,9 +9,8 @@ import {
   faultPlanSchema,
   type Immutable,
 } from "../state/fault.ts";
-import { isoTime } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import { time } from "./fields.ts";
+import { shown, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
 const fired = z.object({
@@ -89,7 +88,7 @@ export const faultRoutes = {
 const viewFaults = ({ faults }: World): FaultsView => ({
   plan: faults.plan(),
   rules: [...faults.rules()],
-  fired: faults.fired().map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
+  fired: faults.fired().map(shown),
 });
 
 /** Reports that the plan has changed. */

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { barsDefault } from "../settings/settings.ts";
-import { durationForms, parseDurationMs, waitTimeoutMs } from "../time/duration.ts";
+import { durationForms, isoTimeOrNull, parseDurationMs, waitTimeoutMs } from "../time/duration.ts";
 
 export const time = z.iso.datetime().describe("RFC 3339, UTC, with milliseconds.");
 export const id = z.string().min(1);
@@ -53,6 +53,43 @@ export const expectedNumber = {
 export const waitLimit = {
   timeoutMs: z.int().min(0).max(600_000).optional().describe(`In real time. Default: ${waitTimeoutMs}.`),
 };
+
+type ShownName<Name> = Name extends "atMs" ? "at" : Name extends `${infer Noun}AtMs` ? `${Noun}At` : Name;
+
+/** A record with its times as text, each under its name without `Ms`. */
+export type Shown<Record> = {
+  [Name in keyof Record as ShownName<Name>]: ShownName<Name> extends Name
+    ? Record[Name]
+    : null extends Record[Name]
+      ? string | null
+      : string;
+};
+
+const isTime = (name: string) => /(?:^a|A)tMs$/.test(name);
+
+export const shown = <Record extends object>(record: Record): Shown<Record> =>
+  Object.fromEntries(
+    Object.entries(record).map(([name, value]) =>
+      isTime(name) ? [name.slice(0, -2), isoTimeOrNull(value)] : [name, value],
+    ),
+  ) as Shown<Record>;
+
+/** The schema of a record as `shown` returns it. */
+export const shownSchema = <Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) =>
+  z.object(
+    Object.fromEntries(
+      Object.entries(shape).map(([name, schema]) => {
+        if (!isTime(name)) return [name, schema];
+        return [name.slice(0, -2), schema instanceof z.ZodNullable ? time.nullable() : time];
+      }),
+    ) as {
+      [Name in keyof Shape as ShownName<Name>]: ShownName<Name> extends Name
+        ? Shape[Name]
+        : Shape[Name] extends z.ZodNullable
+          ? z.ZodNullable<typeof time>
+          : typeof time;
+    },
+  );
 
 /** A list without pages. */
 export const listOf = <Item extends z.ZodType>(item: Item) => z.object({ data: z.array(item) });

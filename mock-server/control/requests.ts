@@ -1,12 +1,12 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as z from "zod";
 import { difference, jsonDifferences } from "../checks.ts";
-import { knownOperation } from "../graphql/checks.ts";
+import { requireOperation } from "../graphql/checks.ts";
 import { redactJson, redactVariables } from "../graphql/redaction.ts";
 import { found } from "../rules/service-error.ts";
 import { routerNames } from "../state/fault.ts";
 import { type JournalEntry, journalEntrySchema } from "../state/records.ts";
-import { isoTime, waitTimeoutMs } from "../time/duration.ts";
+import { waitTimeoutMs } from "../time/duration.ts";
 import type { RoundTrip } from "../world/request-journal.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import * as fields from "./fields.ts";
@@ -22,11 +22,10 @@ import {
 import { defineRoute } from "./route.ts";
 import { waitForMatches } from "./wait-for-matches.ts";
 
-const { atMs: _, ...entryFields } = journalEntrySchema.shape;
 const result = z
   .enum(requestResults)
   .describe("`limited`: by a rate limit; `faulty`: with an injected fault, whatever its response.");
-const request = z.object({ ...entryFields, at: fields.time, result });
+const request = fields.shownSchema(journalEntrySchema).extend({ result });
 
 const variables = z.record(z.string(), z.unknown());
 const status = z.int().min(100).max(599);
@@ -136,7 +135,7 @@ export const requestRoutes = {
       options,
     ) {
       // With a misspelt operation a wait fails without its cause, and `times: 0` never does.
-      if (filter.operation !== undefined) knownOperation(filter.operation, filter.router);
+      if (filter.operation !== undefined) requireOperation(filter.operation, filter.router);
       const expectation = {
         noun: "request",
         items: () => world.journal.entries().filter(({ sequence }) => sequence > after),
@@ -240,12 +239,8 @@ function describeRequest({ sequence, operations, status, errors }: JournalEntry)
   return `#${sequence} ${operations.join(", ") || "no operation"} (${status ?? "cut"}${code ? ` ${code}` : ""})`;
 }
 
-const viewRequest = ({ atMs, overridden, ...entry }: JournalEntry): RecordedRequest => ({
-  ...entry,
-  ...(overridden ? { overridden: [...overridden] } : {}),
-  at: isoTime(atMs),
-  result: resultOf({ atMs, ...entry }),
-  operations: [...entry.operations],
-  errors: [...entry.errors],
-  faults: [...entry.faults],
+/** A copy: callers may change what they get. */
+const viewRequest = (entry: JournalEntry): RecordedRequest => ({
+  ...structuredClone(fields.shown(entry) as Omit<RecordedRequest, "result">),
+  result: resultOf(entry),
 });

@@ -11,45 +11,27 @@ import {
   revokeApiKey,
 } from "../rules/identity.ts";
 import { found } from "../rules/service-error.ts";
-import { type ApiKeyRecord, keyAccessSchema, type MembershipRecord, roleSchema } from "../state/records.ts";
-import { isoTime, isoTimeOrNull } from "../time/duration.ts";
+import { type ApiKeyRecord, keyAccessSchema, roleSchema, stateSchema } from "../state/records.ts";
+import { isoTimeOrNull } from "../time/duration.ts";
 import type { World } from "../world/world.ts";
-import { id, listOf, time } from "./fields.ts";
+import { id, listOf, shown, shownSchema, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
-const workspace = z.object({
-  id,
-  name: z.string(),
-  slug: z.string(),
-  status: z.string(),
-  workspaceType: z.string().nullable(),
-  partnerId: id.nullable(),
-});
-
-const membership = z.object({ id, userId: id, workspaceId: id, role: roleSchema });
-
-const viewMembership = ({ id, userId, workspaceId, role }: MembershipRecord) => {
-  return { id, userId, workspaceId, role };
-};
+const { workspaces, memberships, apiKeys, partnerKeys } = stateSchema.shape;
+const membership = shownSchema(memberships.element);
+const partnerKey = shownSchema(partnerKeys.element);
 
 export const workspaceRoutes = {
   listWorkspaces: defineRoute("GET /workspaces", {
     summary: "All workspaces.",
-    response: listOf(workspace),
-    run: ({ worlds }) => ({
-      data: [...worlds.current.state.workspaces.values()].map(
-        ({ id, name, slug, status, workspaceType, partnerId }) => {
-          return { id, name, slug, status, workspaceType, partnerId };
-        },
-      ),
-    }),
+    response: listOf(shownSchema(workspaces.element)),
+    run: ({ worlds }) => ({ data: [...worlds.current.state.workspaces.values()].map(shown) }),
   }),
   updateMembership: defineRoute("PATCH /memberships/{id}", {
     summary: "Changes a member's role, at once and also for issued tokens.",
     input: z.strictObject({ role: roleSchema }),
     response: membership,
-    run: ({ worlds }, membershipId, { role }) =>
-      viewMembership(changeMembership(worlds.current, membershipId, role)),
+    run: ({ worlds }, membershipId, { role }) => shown(changeMembership(worlds.current, membershipId, role)),
   }),
   removeMembership: defineRoute("DELETE /memberships/{id}", {
     summary: "Removes a member, at once and also for issued tokens.",
@@ -68,16 +50,9 @@ const newApiKey = z.strictObject({
     .describe("Default: 90."),
 });
 
-const apiKey = z.object({
-  id,
-  workspaceId: id,
-  userId: id,
+const apiKey = shownSchema(apiKeys.element).extend({
   membershipId: id.nullable().describe("`null` once the user has left the workspace."),
   role: roleSchema.nullable(),
-  access: keyAccessSchema,
-  createdAt: time,
-  expiresAt: time,
-  revokedAt: time.nullable(),
 });
 
 const rateLimit = z.object({
@@ -116,25 +91,16 @@ export const keyRoutes = {
     summary: "Creates a partner key.",
     input: z.strictObject({ partnerId: id.optional().describe("Default: a new partner.") }),
     status: 201,
-    response: z.object({ id, partnerId: id, partnerApiKey: z.string() }),
+    response: partnerKey.extend({ partnerApiKey: z.string().describe("Shown only here.") }),
     run({ worlds }, input = {}) {
       const { partnerApiKey, record } = createPartnerKey(worlds.current, input);
-      return { id: record.id, partnerId: record.partnerId, partnerApiKey };
+      return { ...shown(record), partnerApiKey };
     },
   }),
   listPartnerKeys: defineRoute("GET /partner-keys", {
     summary: "All partner keys, without the keys themselves.",
-    response: listOf(z.object({ id, partnerId: id, createdAt: time, revokedAt: time.nullable() })),
-    run: ({ worlds }) => ({
-      data: [...worlds.current.state.partnerKeys.values()].map(
-        ({ id, partnerId, createdAtMs, revokedAtMs }) => ({
-          id,
-          partnerId,
-          createdAt: isoTime(createdAtMs),
-          revokedAt: isoTimeOrNull(revokedAtMs),
-        }),
-      ),
-    }),
+    response: listOf(partnerKey),
+    run: ({ worlds }) => ({ data: [...worlds.current.state.partnerKeys.values()].map(shown) }),
   }),
   createPartnerToken: defineRoute("POST /partner-tokens", {
     summary: "Issues a token of a partner key.",
@@ -171,15 +137,5 @@ export const keyRoutes = {
 
 function viewApiKey(world: World, key: ApiKeyRecord): ApiKeyView {
   const membership = membershipOf(world, key);
-  return {
-    id: key.id,
-    workspaceId: key.workspaceId,
-    userId: key.userId,
-    membershipId: membership?.id ?? null,
-    role: membership?.role ?? null,
-    access: key.access,
-    createdAt: isoTime(key.createdAtMs),
-    expiresAt: isoTime(key.expiresAtMs),
-    revokedAt: isoTimeOrNull(key.revokedAtMs),
-  };
+  return { ...shown(key), membershipId: membership?.id ?? null, role: membership?.role ?? null };
 }

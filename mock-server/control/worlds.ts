@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { settingsSchema } from "../settings/settings-schema.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { type FaultPlan, faultPlanSchema } from "../state/fault.ts";
+import { type FaultPlan, faultPlanSchema, type Immutable } from "../state/fault.ts";
 import { id, time } from "./fields.ts";
 
 /** The worlds of a mock by name. */
@@ -39,30 +39,16 @@ export const newWorld = z.strictObject({
   snapshot: (z.looseObject({}) as unknown as z.ZodType<Snapshot, object>)
     .optional()
     .describe("Snapshot to start from."),
-  faults: faultPlanSchema
+  faults: (faultPlanSchema as z.ZodType<FaultPlan, FaultPlan>)
     .optional()
     .describe(
       "Injected from the start; a reset restores them. They name events, endpoints and keys that it has then.",
     ),
-  settings: settingsSchema.optional().describe("Changes to the settings of the mock, or of its origin."),
+  settings: (settingsSchema as unknown as z.ZodType<SettingsChanges, SettingsChanges>)
+    .optional()
+    .describe("Changes to the settings of the mock, or of its origin."),
 });
 
 export type WorldView = z.output<typeof world>;
 
-/** What `newWorld` checks. Written out for its types, which zod would widen. */
-export interface NewWorld {
-  /** Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …. */
-  readonly name?: string | undefined;
-  /** Default: from the mock's seed and the name, or that of its origin. */
-  readonly seed?: number | undefined;
-  /** Default: as that of its origin, or of the mock. */
-  readonly clock?: "real" | "virtual" | undefined;
-  /** Name of a world to copy, `main` for the mock's own. */
-  readonly from?: string | undefined;
-  /** Snapshot to start from. */
-  readonly snapshot?: Snapshot | undefined;
-  /** Injected from the start; a reset restores them. Default: those of the mock's options. */
-  readonly faults?: FaultPlan | undefined;
-  /** Changes to the mock's settings. */
-  readonly settings?: SettingsChanges | undefined;
-}
+export type NewWorld = Immutable<z.output<typeof newWorld>>;

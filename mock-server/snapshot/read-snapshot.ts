@@ -1,28 +1,26 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { z } from "zod";
 import { checkSchema } from "../checks.ts";
 import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { StateLists } from "../state/records.ts";
 import { keyNameOf, keyOf } from "./snapshot.ts";
-import {
-  envelopeSchema,
-  frameSchema,
-  recordSchemas,
-  type Snapshot,
-  snapshotVersion,
-} from "./snapshot-schema.ts";
+import { envelopeSchema, type Snapshot, snapshotSchema, snapshotVersion } from "./snapshot-schema.ts";
 
 /**
  * Validates a parsed document.
  * @throws MockServerError SNAPSHOT_INVALID for anything but a complete snapshot of a version this mock reads
  */
 export function readSnapshot(value: unknown, bounds?: RecordBounds): Snapshot {
-  const snapshot = validateFrame(validateLists(checkEnvelope(value)));
+  checkVersion(value);
+  const { value: snapshot, issues } = checkSchema(snapshotSchema, value);
+  if (issues) throw damaged(` at ${issues[0]?.path || "its root"}: ${issues[0]?.message}`);
+  const inconsistency = findInconsistency(snapshot);
+  if (inconsistency) throw damaged(`: ${inconsistency}`);
   if (bounds) checkBounds(snapshot, bounds);
   return snapshot;
 }
+
+const damaged = (what: string) => new MockServerError("SNAPSHOT_INVALID", `the snapshot is damaged${what}`);
 
 /** Numbers of records that the world may have. */
 type RecordBounds = Pick<Settings["bounds"], "deliveriesMax" | "tasksMax">;
@@ -38,44 +36,15 @@ function checkBounds({ state }: Snapshot, { deliveriesMax, tasksMax }: RecordBou
   }
 }
 
-function checkEnvelope(value: unknown): object {
+function checkVersion(value: unknown): void {
   const envelope = envelopeSchema.safeParse(value);
   if (!envelope.success) throw new MockServerError("SNAPSHOT_INVALID", "this is not a snapshot of the mock");
   const { version } = envelope.data;
-  if (version === snapshotVersion) return envelope.data;
+  if (version === snapshotVersion) return;
   throw new MockServerError(
     "SNAPSHOT_INVALID",
     `the snapshot has version ${version}, this mock reads version ${snapshotVersion}: run the release that wrote it`,
   );
-}
-
-/** A copy in which the records of every list are validated. */
-function validateLists(value: object, path: readonly string[] = []): object {
-  const fields = Object.entries(value).map(([name, field]): [string, unknown] => {
-    const list = [...path, name].join(".");
-    const schema = recordSchemas.get(list);
-    if (schema && Array.isArray(field)) {
-      return [name, field.map((record, index) => checked(schema, record, `${list}.${index}`))];
-    }
-    return [name, path.length === 0 && isPlainObject(field) ? validateLists(field, [name]) : field];
-  });
-  return Object.fromEntries(fields);
-}
-
-function validateFrame(value: object): Snapshot {
-  const snapshot = checked(frameSchema, value, "") as unknown as Snapshot;
-  const inconsistency = findInconsistency(snapshot);
-  if (!inconsistency) return snapshot;
-  throw new MockServerError("SNAPSHOT_INVALID", `the snapshot is damaged: ${inconsistency}`);
-}
-
-function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.output<Schema> {
-  // Messages are written only for a record that is rejected.
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = checkSchema(schema, value).issues ?? [];
-  const path = [place, issue?.path].filter(Boolean).join(".") || "its root";
-  throw new MockServerError("SNAPSHOT_INVALID", `the snapshot is damaged at ${path}: ${issue?.message}`);
 }
 
 type Noun = Exclude<keyof StateLists, "uploadContents">;

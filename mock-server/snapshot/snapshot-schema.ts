@@ -32,26 +32,6 @@ export const snapshotSchema = z.strictObject({
   state: stateSchema,
 });
 
-const { state, journal, faults } = snapshotSchema.shape;
-const list = z.array(z.unknown());
-
-/** Schemas of the records in the lists of a snapshot, by the path of the list. */
-export const recordSchemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
-  ...Object.entries(state.shape).map(([noun, { element }]): [string, z.ZodType] => [
-    `state.${noun}`,
-    element,
-  ]),
-  ["journal.entries", journal.shape.entries.element],
-  ["faults.fired", faults.shape.fired.element],
-]);
-
-/** Everything but the records in the lists. */
-export const frameSchema = snapshotSchema.extend({
-  state: z.strictObject(Object.fromEntries(Object.keys(state.shape).map((noun) => [noun, list]))),
-  journal: journal.extend({ entries: list }),
-  faults: faults.extend({ fired: list }),
-});
-
 /** Everything that a mock remembers, as plain JSON. */
 export type Snapshot = Immutable<Omit<z.infer<typeof snapshotSchema>, "state">> & {
   readonly state: StateLists;

@@ -263,12 +263,11 @@ const catalogAddition = z.strictObject({
 const upload = z.strictObject({
   id,
   workspaceId: id,
-  /** `null` until a deferred length is set. */
-  lengthBytes: z.int().nullable(),
-  offsetBytes: z.int(),
+  lengthBytes: z.int().nullable().describe("`null` until a deferred length is set."),
+  offsetBytes: z.int().describe("Bytes received."),
   fileName: z.string(),
   fileType: z.string(),
-  metadata: texts,
+  metadata: texts.describe("From `Upload-Metadata`."),
   createdAtMs: atMs,
   completedAtMs: atMs.nullable(),
 });

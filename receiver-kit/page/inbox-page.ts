@@ -1,7 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { builtFolder, readPage } from "@workspace-tasks/kernel/built-page.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
@@ -141,25 +139,10 @@ async function collect(
 
 /** The build of the page, by path. */
 function readFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-  const folder = builtPage();
-  if (folder === undefined || !existsSync(join(folder, "assets")))
-    throw new ReceiverError(
-      "CONFIGURATION_INVALID",
-      "inboxPage: expected the files of the page; leave @workspace-tasks/receiver-kit out of the bundle, or, in a clone, run npm run build",
-    );
-  const assets = readdirSync(join(folder, "assets")).map((name) => `assets/${name}`);
-  return new Map(
-    ["index.html", ...assets].map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]),
+  const files = readPage(builtFolder("@workspace-tasks/receiver-kit", "page", import.meta.url));
+  if (files.size > 0) return files;
+  throw new ReceiverError(
+    "CONFIGURATION_INVALID",
+    "inboxPage: expected the files of the page; leave @workspace-tasks/receiver-kit out of the bundle, or, in a clone, run npm run build",
   );
-}
-
-/** Resolved from the package, so that sources and build find the page in the same place. */
-function builtPage(): string | undefined {
-  try {
-    const manifest = createRequire(import.meta.url).resolve("@workspace-tasks/receiver-kit/package.json");
-    return join(dirname(manifest), "dist/page");
-  } catch {
-    // A bundle may have neither an address of its own nor a package beside it.
-    return undefined;
-  }
 }

@@ -7,11 +7,7 @@ import { join } from "node:path";
 import { createMockServer, type Snapshot } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  recordSchemas,
-  snapshotSchema,
-  snapshotVersion,
-} from "../../../mock-server/snapshot/snapshot-schema.ts";
+import { snapshotSchema, snapshotVersion } from "../../../mock-server/snapshot/snapshot-schema.ts";
 import { decodeDelivery, encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
 
 const folder = join(import.meta.dirname, "recorded");
@@ -27,10 +23,9 @@ describe("a recorded snapshot of the mock", () => {
       await mock.control.restoreSnapshot(snapshot);
       const restored = await mock.control.getSnapshot();
       expect(restored).toEqual({ ...snapshot, version: snapshotVersion });
-      for (const list of recordSchemas.keys()) {
-        const records = list.split(".").reduce<unknown>((part, key) => (part as never)[key], snapshot);
+      const { state, journal, faults } = snapshot;
+      for (const [list, records] of Object.entries({ ...state, ...journal, ...faults }))
         expect(records, list).not.toEqual([]);
-      }
       await mock.clock.advance("1d");
       expect((await mock.control.getSnapshot()).nowMs).toBe(snapshot.nowMs + 86_400_000);
     },

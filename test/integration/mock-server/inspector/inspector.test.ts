@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readPage } from "@workspace-tasks/kernel/built-page.ts";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { afterAll, describe, expect, it } from "vitest";
 import { createInspector } from "../../../../mock-server/inspector/inspector.ts";
-import { readPageFiles } from "../../../../mock-server/node/platform.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "inspector-"));
 mkdirSync(join(folder, "assets"));
@@ -12,7 +12,7 @@ writeFileSync(join(folder, "index.html"), "<!doctype html>");
 writeFileSync(join(folder, "assets/index-4f2a.js"), "export {};");
 writeFileSync(join(folder, "assets/style-77b1.css"), "a{}");
 writeFileSync(join(folder, "private.txt"), "not part of the page");
-const page = createInspector(readPageFiles(folder));
+const page = createInspector(readPage(folder));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the inspector page", () => {
@@ -53,7 +53,7 @@ describe("the inspector page", () => {
   );
 
   it("responds with 503 and what to do when its files are not there", async () => {
-    const response = createInspector(readPageFiles(tmpdir()))("/_mock/");
+    const response = createInspector(readPage(tmpdir()))("/_mock/");
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("npm run build");
   });
