@@ -3,39 +3,45 @@
 type Query = (statement: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 interface Options {
-  /** Default: of PostgreSQL, with the default schema. */
-  readonly prefix?: string;
+  readonly database: "postgres" | "sqlite";
+  /** Of PostgreSQL. Default: the default schema. */
+  readonly schema?: string;
   /** Default: the server's clock. */
   readonly nowMs?: number | undefined;
   readonly keyOrder?: "latest" | "strict";
 }
 
+const claimedCount = "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
+
 /** The keys, rows and deliveries that contradict each other, each with what is wrong. */
-export async function wrongCounters(query: Query, options: Options = {}): Promise<readonly unknown[]> {
-  const { prefix = "workspace_tasks.", nowMs, keyOrder = "latest" } = options;
+export async function wrongTables(query: Query, options: Options): Promise<readonly unknown[]> {
+  const { database, schema = "workspace_tasks", nowMs, keyOrder = "latest" } = options;
+  const prefix = database === "postgres" ? `${schema}.` : "workspace_tasks_";
   const [deliveries, keys, queue] = ["deliveries", "ordering_keys", "queue"].map((table) => prefix + table);
   const now = nowMs ?? "(extract(epoch FROM clock_timestamp()) * 1000)";
-  const rowsOf = `FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id`;
-  const queued = `(SELECT count(*) ${rowsOf})`;
+  const rowsOf = `FROM ${queue} AS waiting_row WHERE waiting_row.key_id = ordering_key.id`;
   const nextDue =
     keyOrder === "latest"
       ? `(SELECT min(due_at) ${rowsOf})`
       : `(SELECT due_at ${rowsOf} ORDER BY position, seq LIMIT 1)`;
-  const claimed = prefix.endsWith(".")
-    ? "coalesce(cardinality(claimed), 0)"
-    : "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
-  // SQLite counts them where they are listed.
-  const held = prefix.endsWith(".") ? "held" : claimed;
-  const ofKeys: Record<string, string> = {
-    "waiting is not the number of its rows": `waiting <> ${queued}`,
-    "it has neither a head nor rows": "waiting = 0 AND position IS NULL",
+  const ofPostgres = {
+    "it is idle although it has rows, or the other way round": "(idle_since IS NOT NULL) <> (waiting = 0)",
+    "no row is claimed": "claimed = '{}'",
+    "a claimed row does not wait": `NOT claimed <@ ARRAY(SELECT seq ${rowsOf})`,
+  };
+  const ofSqlite = {
+    "more rows are claimed than wait": `${claimedCount} > waiting`,
+    "suspects is not between 0 and waiting": "suspects < 0 OR suspects > waiting",
+  };
+  const ofKeys: Readonly<Record<string, string>> = {
+    "waiting is not the number of its rows": `waiting <> (SELECT count(*) ${rowsOf})`,
+    "it has neither a head nor rows": "waiting = 0 AND head IS NULL",
     "it has no rows and does not sleep": "waiting = 0 AND wake_at IS NOT NULL",
     "it has rows and sleeps": "waiting > 0 AND wake_at IS NULL",
     "it oversleeps a row that is due": `worker IS NULL AND wake_at > ${now} AND wake_at > ${nextDue}`,
-    "held is not between 0 and waiting": `${held} < 0 OR ${held} > waiting`,
-    "it is held without a worker, or the other way round": `(${held} > 0) <> (worker IS NOT NULL)`,
-    "claimed has not as many rows as held": `${held} <> ${claimed}`,
-    "suspects is not between 0 and waiting": "suspects < 0 OR suspects > waiting",
+    "it is claimed without a worker, or the other way round": "(claimed IS NOT NULL) <> (worker IS NOT NULL)",
+    "a head has no time": "(head IS NOT NULL) <> (moved_at IS NOT NULL)",
+    ...(database === "postgres" ? ofPostgres : ofSqlite),
   };
   const statements = Object.entries(ofKeys).map(
     ([fault, condition]) =>

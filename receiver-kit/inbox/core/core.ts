@@ -5,7 +5,17 @@ import { type EventColumns, emptyColumns } from "../../event/event-order.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import * as inbox from "../inbox.ts";
 import { isSuperseded, type RowEnd, type RowEndResult, recoveredDueAtMs } from "../row-end.ts";
-import type { Delivery, DueKey, DueTimes, Head, Key, QueuedRow, Storage, WaitingRow } from "./storage.ts";
+import type {
+  Delivery,
+  DueKey,
+  DueTimes,
+  Head,
+  Key,
+  KeyFields,
+  QueuedRow,
+  Storage,
+  WaitingRow,
+} from "./storage.ts";
 
 export function insertRow(storage: Storage, row: inbox.NewInboxRow, nowMs: number): inbox.InboxInsertResult {
   const seq = storage.addDelivery(row, row.quarantine === null ? null : "quarantined", nowMs);
@@ -24,8 +34,11 @@ function enqueue(storage: Storage, row: NewlyWaiting, bodyBytes: number, nowMs: 
     found?.id ?? storage.addKey(source, name, { ...newKey, workspaceId, waiting: 1, wakeAtMs: nowMs });
   if (found) {
     const wakeAtMs = found.worker === null ? Math.min(found.wakeAtMs ?? nowMs, nowMs) : found.wakeAtMs;
-    const named = workspaceId === null ? {} : { workspaceId };
-    storage.changeKey(keyId, { waiting: found.waiting + 1, wakeAtMs, ...named });
+    const waiting = found.waiting + 1;
+    storage.changeKey(
+      keyId,
+      workspaceId === null ? { waiting, wakeAtMs } : { waiting, wakeAtMs, workspaceId },
+    );
   }
   storage.enqueue({
     keyId,
@@ -38,7 +51,7 @@ function enqueue(storage: Storage, row: NewlyWaiting, bodyBytes: number, nowMs: 
   });
 }
 
-const newKey: Omit<Key, "id"> = {
+const newKey: Omit<KeyFields, "id"> = {
   workspaceId: null,
   position: null,
   status: null,
@@ -411,26 +424,6 @@ export function advanceHead(
   return "newer";
 }
 
-/** A delivery as operators see it. */
-export function summaryOf(
-  { outcome, replayedAtMs, leaseUntilMs: _, generation: __, ...delivery }: Delivery,
-  queued: Pick<QueuedRow, "dueAtMs" | "attempts" | "lastError"> | null,
-  isClaimed: boolean,
-  bodyBytes: number | null,
-): inbox.InboxRowSummary {
-  const waiting = isClaimed ? "running" : "pending";
-  const state = outcome ?? (queued ? waiting : "done");
-  const attempts = queued?.attempts ?? delivery.attempts ?? (state === "done" ? 1 : 0);
-  return {
-    ...delivery,
-    state,
-    attempts: state === "running" ? attempts + 1 : attempts,
-    dueAtMs: (queued?.dueAtMs || replayedAtMs) ?? delivery.receivedAtMs,
-    lastError: queued?.lastError ?? delivery.lastError,
-    bodyBytes,
-  };
-}
-
 /** A row that was replayed is as old as its replay. */
 export const storedAtMs = ({
   replayedAtMs,
@@ -449,24 +442,6 @@ export function expiredPart(
   const isUnhandled = row.outcome === "dead" || row.outcome === "quarantined";
   if (!isUnhandled && ageMs >= rowsMs) return "row";
   return hasBody && ageMs >= (isUnhandled ? unhandledBodiesMs : bodiesMs) ? "body" : undefined;
-}
-
-export function headOf(key: Key | undefined, nowMs: number): inbox.InboxHead | undefined {
-  if (!key || key.position === null) return undefined;
-  const { position, status, movedAtMs } = key;
-  return { position, status, unchangedMs: nowMs - (movedAtMs ?? nowMs) };
-}
-
-/** Whether something as new as a dead or quarantined row was applied. */
-export function isCovered(
-  { outcome, position, receivedAtMs }: Pick<Delivery, "outcome" | "position" | "receivedAtMs">,
-  head: Head | undefined,
-  nowMs: number,
-): boolean {
-  const { position: applied = null, movedAtMs = null } = head ?? {};
-  if (applied === null || movedAtMs === null) return false;
-  if (outcome === "dead") return position !== null && applied >= position;
-  return movedAtMs >= receivedAtMs && movedAtMs <= nowMs;
 }
 
 /** A key may be found for several reasons; the first counts, with a workspace if one is known. */

@@ -21,12 +21,8 @@ export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
 /** A key of the order, which has a head or waiting rows. */
 export interface Key {
   readonly id: number;
-  readonly workspaceId: string | null;
   /** The newest position that was applied, which is the head; `null` before the first. */
   readonly position: string | null;
-  readonly status: string | null;
-  /** When the head last advanced. */
-  readonly movedAtMs: number | null;
   /** Its rows in the queue, claimed ones included. */
   readonly waiting: number;
   /** When it has something to do: a row is due, or its lease expires. `null` when nothing waits. */
@@ -40,8 +36,17 @@ export interface Key {
   readonly suspects: number;
 }
 
+/** What a key has besides, which is written only. */
+export interface KeyFields extends Key {
+  readonly workspaceId: string | null;
+  /** Of the event that the head is of. */
+  readonly status: string | null;
+  /** When the head last advanced. */
+  readonly movedAtMs: number | null;
+}
+
 /** What advances with the head. */
-export type Head = Pick<Key, "position" | "status" | "movedAtMs">;
+export type Head = Pick<KeyFields, "position" | "status" | "movedAtMs">;
 
 /** A key that has something to do, with its first rows where it has no lease. */
 export interface DueKey extends Pick<Key, "id" | "position" | "worker" | "generation" | "suspects"> {
@@ -98,8 +103,8 @@ export interface Storage {
   findKey(source: string, name: string): Key | undefined;
   readKey(id: number): Key | undefined;
   /** Returns its number. */
-  addKey(source: string, name: string, key: Omit<Key, "id">): number;
-  changeKey(id: number, fields: Partial<Key>): void;
+  addKey(source: string, name: string, key: Omit<KeyFields, "id">): number;
+  changeKey(id: number, fields: Partial<KeyFields>): void;
   deleteKey(id: number): void;
   /** Keys with something to do, the longest waiting first, each with its first rows: those that are due, or all. */
   dueKeys(source: string, due: DueTimes, limits: DueLimits): readonly DueKey[];

@@ -3,10 +3,12 @@ import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/ke
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import { includesSource } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
+import type { Delivery, Head, QueuedRow } from "../core/storage.ts";
 import { transactionEnded } from "../handler-transaction.ts";
 import {
   countedMax,
   type Inbox,
+  type InboxHead,
   type InboxMarks,
   type InboxRetention,
   type InboxRowSummary,
@@ -166,7 +168,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   #summary({ body, ...delivery }: MemoryDelivery): InboxRowSummary {
     const queued = core.queuedOf(this.#storage, delivery);
     const isClaimed = queued && this.#storage.keys.get(queued.keyId)?.claimed.includes(delivery.seq);
-    return core.summaryOf(delivery, queued ?? null, isClaimed === true, body?.byteLength ?? null);
+    return summaryOf(delivery, queued, isClaimed === true, body?.byteLength ?? null);
   }
 
   readonly replay: Methods["replay"] = async (reference, columns) => {
@@ -187,7 +189,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     core.advanceHead(this.#storage, options, this.#clock.now());
 
   readonly head: Methods["head"] = async (source, key) =>
-    core.headOf(this.#storage.findKey(source, key), this.#clock.now());
+    headOf(this.#storage.findKey(source, key), this.#clock.now());
 
   readonly reconcileCandidates: Methods["reconcileCandidates"] = async ({
     source,
@@ -201,8 +203,8 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       const { orderKey: key, workspaceId, outcome } = row;
       if (row.source !== source || key === null || (outcome !== "dead" && outcome !== "quarantined"))
         continue;
-      const isCovered = core.isCovered(row, this.#storage.findKey(source, key), nowMs);
-      if (!isCovered) candidates.push({ key, reason: outcome, workspaceId });
+      const isBehind = !isCovered(row, this.#storage.findKey(source, key), nowMs);
+      if (isBehind) candidates.push({ key, reason: outcome, workspaceId });
     }
     for (const { source: stored, name: key, status, movedAtMs, workspaceId } of this.#storage.keys.values()) {
       if (stored !== source || status !== "RUNNING" || movedAtMs === null) continue;
@@ -305,4 +307,42 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       rows[state] = Math.min(countedMax, rows[state]);
     return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
   };
+}
+
+/** A delivery as operators see it. */
+function summaryOf(
+  { outcome, replayedAtMs, leaseUntilMs: _, generation: __, ...delivery }: Delivery,
+  queued: QueuedRow | undefined,
+  isClaimed: boolean,
+  bodyBytes: number | null,
+): InboxRowSummary {
+  const waiting = isClaimed ? "running" : "pending";
+  const state = outcome ?? (queued ? waiting : "done");
+  const attempts = queued?.attempts ?? delivery.attempts ?? (state === "done" ? 1 : 0);
+  return {
+    ...delivery,
+    state,
+    attempts: state === "running" ? attempts + 1 : attempts,
+    dueAtMs: (queued?.dueAtMs || replayedAtMs) ?? delivery.receivedAtMs,
+    lastError: queued?.lastError ?? delivery.lastError,
+    bodyBytes,
+  };
+}
+
+function headOf(key: Head | undefined, nowMs: number): InboxHead | undefined {
+  if (!key || key.position === null) return undefined;
+  const { position, status, movedAtMs } = key;
+  return { position, status, unchangedMs: nowMs - (movedAtMs ?? nowMs) };
+}
+
+/** Whether something as new as a dead or quarantined row was applied. */
+function isCovered(
+  { outcome, position, receivedAtMs }: Pick<Delivery, "outcome" | "position" | "receivedAtMs">,
+  head: Head | undefined,
+  nowMs: number,
+): boolean {
+  const { position: applied = null, movedAtMs = null } = head ?? {};
+  if (applied === null || movedAtMs === null) return false;
+  if (outcome === "dead") return position !== null && applied >= position;
+  return movedAtMs >= receivedAtMs && movedAtMs <= nowMs;
 }

@@ -5,7 +5,7 @@ import type {
   DueKey,
   DueLimits,
   DueTimes,
-  Key,
+  KeyFields,
   QueuedRow,
   QueuePlace,
   Storage,
@@ -15,7 +15,7 @@ import type { InboxRowReference, NewInboxRow } from "../inbox.ts";
 
 export type MemoryDelivery = Delivery & { body: Uint8Array | null };
 
-export interface MemoryKey extends Key {
+export interface MemoryKey extends KeyFields {
   readonly source: string;
   readonly name: string;
 }
@@ -103,7 +103,7 @@ export class MemoryStorage implements Storage {
     return this.keys.get(id);
   }
 
-  addKey(source: string, name: string, key: Omit<Key, "id">): number {
+  addKey(source: string, name: string, key: Omit<KeyFields, "id">): number {
     this.#lastKeyId += 1;
     const id = this.#lastKeyId;
     this.#keyIds.set(nameOf(source, name), id);
@@ -112,7 +112,7 @@ export class MemoryStorage implements Storage {
     return id;
   }
 
-  changeKey(id: number, fields: Partial<Key>): void {
+  changeKey(id: number, fields: Partial<KeyFields>): void {
     const key = this.keys.get(id);
     if (!key) return;
     if (fields.movedAtMs !== undefined) this.keys.delete(id);

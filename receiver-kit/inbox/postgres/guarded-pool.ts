@@ -17,9 +17,10 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { inSeries } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
+import type { SqlValue } from "../sql/sql-reads.ts";
 import type { PostgresClient, PostgresPool, PostgresResult, PostgresRow } from "./postgres-pool.ts";
 import type { Statement } from "./postgres-statements.ts";
-import { executeText, inlineText, prepareText, type SqlValue } from "./sql-text.ts";
+import { executeText, inlineText, prepareText } from "./sql-text.ts";
 
 /** A statement with its values, in the order of `$1`, `$2` and so on. */
 export type Call = readonly [statement: Statement, values: readonly SqlValue[]];

@@ -4,10 +4,11 @@
 import { isReceiverError } from "../../errors.ts";
 import type * as inbox from "../inbox.ts";
 import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
+import { type SqlRow, toBytes, toNumber, toStoredRow, toText } from "../sql/rows.ts";
 import { longestDelayMs } from "../work-queue.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { type Call, codeOf, type GuardedPool, unavailable } from "./guarded-pool.ts";
-import { toClaims, toNumber, toReference } from "./postgres-rows.ts";
+
 import type { PostgresStatements } from "./postgres-statements.ts";
 
 export interface PostgresDatabase {
@@ -323,6 +324,22 @@ async function claimOnce(database: PostgresDatabase, options: inbox.InboxClaimOp
   };
 }
 
+/** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
+function toClaims(rows: readonly SqlRow[], worker: string): readonly inbox.InboxClaim[] {
+  const leases = new Map<number, inbox.InboxLease>();
+  return rows.map((row) => {
+    const keyId = Number(row["key_id"]);
+    const lease = leases.get(keyId) ?? { keyId, worker, generation: Number(row["generation"]) };
+    leases.set(keyId, lease);
+    return Object.assign(toStoredRow(row), {
+      attempts: Number(row["attempts"]) + 1,
+      body: toBytes(row["body"]) ?? new Uint8Array(),
+      lease,
+      head: toText(row["head"]),
+    });
+  });
+}
+
 async function recover(
   { pool, sql, now }: PostgresDatabase,
   keyIds: readonly number[],
@@ -331,7 +348,11 @@ async function recover(
   const { firstDelayMs, delayMsMax } = options.retry;
   const values = [now(), keyIds, options.attemptsMax, firstDelayMs, delayMsMax, longestDelayMs(options)];
   const rows = await pool.rows("write", [sql.recoverExpired, values]);
-  return rows.map((row) => ({ ...toReference(row), error: String(row["last_error"]) }));
+  return rows.map((row) => ({
+    source: String(row["source"]),
+    id: String(row["webhook_id"]),
+    error: String(row["last_error"]),
+  }));
 }
 
 /** Returns the leases that are still held. */

@@ -5,15 +5,19 @@
 // where the call before has stopped, below the first that is too young; heads by the time since which their keys are idle.
 // When a round has reached the end, a call returns 0 and the next one begins at the front again.
 
-import { tenantRange } from "../../signature/tenant.ts";
-import * as inbox from "../inbox.ts";
-import { listBy, type SearchedStorage, searchInSteps } from "../search.ts";
+import type * as inbox from "../inbox.ts";
+import { toNumber } from "../sql/rows.ts";
+import {
+  type Execute,
+  isUnhandled,
+  type SqlDialect,
+  type SqlValue,
+  sqlReads,
+  withQueue,
+} from "../sql/sql-reads.ts";
 import type { GuardedClient } from "./guarded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
-import type { PostgresRow } from "./postgres-pool.ts";
-import * as inboxRow from "./postgres-rows.ts";
-import { keyOf, makeDurable, now, type PostgresTables, wakeSource } from "./postgres-statements.ts";
-import type { SqlValue } from "./sql-text.ts";
+import { makeDurable, now, type PostgresTables, wakeSource } from "./postgres-statements.ts";
 
 type Methods = inbox.InboxInlineStore &
   inbox.InboxOperatorStore &
@@ -55,16 +59,20 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     await requireUsable();
     return write(work, limitMs);
   };
-  const change = (text: string, values: readonly SqlValue[], limitMs?: number) =>
-    write(async (execute) => (await execute(text, values)).length, limitMs);
-  const head: inbox.InboxStore["head"] = async (source, key) =>
-    inboxRow.toHead((await read(sql.headOf, [readNow(), source, key]))[0]);
-  const searched = searchedBy((text, values) => read(text, values, largeLimitMs), sql);
-  const search = (given: inbox.InboxSearch) => searchInSteps(searched, given);
   const purge = createPurge({ read, write, sql, now: readNow, limitMs: largeLimitMs });
 
+  const change = (text: string, values: readonly SqlValue[]) => write((execute) => execute(text, values));
+  const dialect = postgresDialect(tables);
+  const reads = sqlReads({
+    dialect,
+    now: readNow,
+    read,
+    readLong: (text, values) => read(text, values, largeLimitMs),
+    write: change,
+  });
+
   return {
-    head,
+    ...reads,
     purge,
     async replay({ source, id }, { event, orderKey, position, status, workspaceId }) {
       const key = orderKey ?? `id:${id}`;
@@ -84,10 +92,11 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
       if (isReplayed) wake(source);
       return isReplayed;
     },
-    discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
+    discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])).length > 0,
     async advanceHead({ source, key, position }) {
-      if ((await change(sql.advanceHead, [readNow(), source, key, position])) > 0) return "newer";
-      return (await head(source, key))?.position === position ? "same" : "stale";
+      const advanced = await change(sql.advanceHead, [readNow(), source, key, position]);
+      if (advanced.length > 0) return "newer";
+      return (await reads.head(source, key))?.position === position ? "same" : "stale";
     },
     async beginInline({ id, timestamp, body }, { source, leaseMs }) {
       return write(async (execute): Promise<inbox.InboxBeginInlineResult> => {
@@ -106,94 +115,10 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     },
     async finishInline(id, { source, generation, outcome }) {
       const recorded = outcome === "done" ? null : "inline";
-      return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
-    },
-    search,
-    list: listBy(search),
-    async get({ source, id }) {
-      const [row] = await read(sql.getRow, [source, id]);
-      return row && inboxRow.toDetails(row);
-    },
-    reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
-      inboxRow.toCandidates(
-        await read(sql.reconcileCandidates, [readNow(), source, runningForMs, afterKey, limit], largeLimitMs),
-      ),
-    async readMarks(source) {
-      const rows = await read(sql.readMarks, [readNow(), source]);
-      return { nowMs: Number(rows[0]?.["now"]), marks: inboxRow.toMarks(rows) };
-    },
-    async writeMarks(source, marks) {
-      for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
-    },
-    keepMark: (source, name, value) =>
-      write(async (execute) => String((await execute(sql.keepMark, [source, name, value]))[0]?.["value"])),
-    async waitingSources(source) {
-      const { from, to } = tenantRange(source);
-      const rows = await read(sql.waitingSources, [readNow(), source, from, to]);
-      return rows.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
-    },
-    async backlog(source, limit) {
-      const [row] = await read(sql.countBacklog, [source, limit]);
-      return Math.min(limit, Number(row?.["count"]));
-    },
-    async leases() {
-      const found = await read(sql.leases, [readNow()]);
-      return found.map(({ source, worker, rows, ends_in }) => ({
-        source: String(source),
-        worker: String(worker),
-        rows: Number(rows),
-        endsInMs: Number(ends_in),
-      }));
-    },
-    async stats() {
-      const [found] = await read(sql.stats, [readNow()]);
-      const { waiting, dead, quarantined, oldest, ahead } = found as Readonly<Record<string, number | null>>;
-      return {
-        rows: { waiting: Number(waiting), dead: Number(dead), quarantined: Number(quarantined) },
-        // Below 0 for rows stored before the clock was set back.
-        oldestPendingMs: oldest === null ? null : Math.max(0, Number(oldest)),
-        storedAheadMs: Math.max(0, Number(ahead)),
-      };
+      return (await change(sql.finishInline, [source, id, generation, recorded])).length > 0;
     },
   };
 }
-
-function searchedBy(read: Execute, sql: ReturnType<typeof recordStatements>): SearchedStorage {
-  return {
-    stepRows: 5_000,
-    async range() {
-      const [range] = await read(sql.seqRange, []);
-      return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
-    },
-    async receiptFrom(seq) {
-      const [row] = await read(sql.receiptFrom, [seq]);
-      return row && { seq: Number(row["seq"]), receivedAtMs: Number(row["received_at"]) };
-    },
-    async unhandledBelow(belowSeq, rowsMax) {
-      const [row] = await read(sql.unhandledBelow, [belowSeq, rowsMax]);
-      const count = Number(row?.["count"]);
-      return count > 0 ? { fromSeq: Number(row?.["first"]), count } : undefined;
-    },
-    async waiting(rowsMax) {
-      const found = await read(sql.waitingSeqs, [rowsMax + 1]);
-      return found.length > rowsMax ? undefined : found.map(({ seq }) => Number(seq));
-    },
-    async find({ belowSeq, fromSeq, isUnhandled }, given, rowsMax, seqs) {
-      const { states = null, source = null, events, keyText = null, errorText, bodyText } = given;
-      const { idEnd = null, sinceMs = null, untilMs = null } = given;
-      const patterns = events?.map((pattern) => pattern.replace(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
-      const found = await read(seqs ? sql.findSeqs : isUnhandled ? sql.findUnhandled : sql.findRows, [
-        ...[belowSeq, fromSeq, rowsMax, source, states, patterns ?? null, keyText],
-        ...[errorText?.replaceAll("\n", " ") ?? null, bodyText === undefined ? null : Buffer.from(bodyText)],
-        ...[idEnd, sinceMs, untilMs],
-        ...(seqs ? [seqs] : []),
-      ]);
-      return found.map(inboxRow.toSummary);
-    },
-  };
-}
-
-type Execute = (text: string, values: readonly SqlValue[]) => Promise<readonly PostgresRow[]>;
 
 interface PurgeOptions {
   read: Execute;
@@ -227,7 +152,7 @@ function createPurge({ read, write, sql, now, limitMs }: PurgeOptions): inbox.In
         const values = [now(), asOfMs, after, below, pageRows, rowsMax - changed, ...ages];
         const [page] = await write((execute) => execute(statement, values), limitMs);
         changed += Number(page?.["changed"]);
-        const last = inboxRow.toNumber(page?.["last"]);
+        const last = toNumber(page?.["last"]);
         after = last ?? 0;
         if (last === null) break;
       }
@@ -254,84 +179,13 @@ function recordStatements(tables: PostgresTables) {
   return {
     ...rowStatements(tables),
     ...inlineStatements(tables),
-    ...maintenanceStatements(tables),
-    ...countStatements(tables),
+    ...retentionStatements(tables),
   };
 }
 
-/** A delivery, its key and its place in the queue; the last two may be absent. */
-const withQueue = ({ deliveries, keys, queue }: PostgresTables) => `
-  ${deliveries} AS delivery
-  LEFT JOIN ${keys} AS ordering_key ON delivery.outcome IS NULL AND ordering_key.source = delivery.source
-    AND ordering_key.order_key = ${keyOf("delivery.")}
-  LEFT JOIN ${queue} AS waiting ON waiting.key_id = ordering_key.id
-    AND waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq`;
-
-const isUnhandled = "outcome IN ('dead', 'quarantined')";
-
 function rowStatements(tables: PostgresTables) {
   const { deliveries, bodies, keys, queue } = tables;
-  const state = `
-    CASE WHEN delivery.outcome IS NOT NULL THEN delivery.outcome WHEN waiting.seq IS NULL THEN 'done'
-      WHEN waiting.seq = ANY (ordering_key.claimed) THEN 'running' ELSE 'pending' END`;
-  const summary = `
-    SELECT delivery.seq, delivery.source, delivery.webhook_id, delivery.channel, ${state} AS state, delivery.event,
-      delivery.order_key, delivery.position, delivery.status, delivery.workspace, delivery.signed_at,
-      delivery.received_at, delivery.died_at, coalesce(nullif(waiting.due_at, 0), delivery.replayed_at, delivery.received_at) AS due_at,
-      coalesce(waiting.attempts, delivery.attempts) AS attempts, delivery.replays,
-      coalesce(waiting.last_error, delivery.last_error) AS last_error, delivery.secret_index, delivery.traceparent`;
-  const time =
-    "CASE delivery.outcome WHEN 'dead' THEN coalesce(delivery.died_at, delivery.received_at) ELSE delivery.received_at END";
-  const withBodyBytes = `SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes`;
-  /** What is known without the key comes first; each key is then found by its index. */
-  const findIn = (rowsOf: string) => `
-    ${withBodyBytes} FROM (
-      SELECT * FROM (
-        ${summary} FROM ${withQueue(tables)}
-        WHERE ${rowsOf} AND delivery.seq < $1::bigint AND delivery.seq >= $2::bigint
-          AND ($4::text IS NULL OR delivery.source = $4::text)
-          AND ($5::text[] IS NULL OR coalesce(delivery.outcome, 'done') = ANY ($5::text[])
-            OR (delivery.outcome IS NULL AND $5::text[] && '{pending,running}'))
-          AND ($6::text[] IS NULL OR delivery.event LIKE ANY ($6::text[]))
-          AND ($7::text IS NULL OR position($7::text IN delivery.order_key) > 0)
-          AND ($9::bytea IS NULL OR position($9::bytea IN (
-            SELECT body FROM ${bodies} AS stored WHERE stored.seq = delivery.seq)) > 0)
-          AND ($10::text IS NULL OR right(delivery.webhook_id, length($10::text)) = $10::text)
-          AND ($11::bigint IS NULL OR ${time} >= $11::bigint) AND ($12::bigint IS NULL OR ${time} < $12::bigint)
-        ) AS found
-      WHERE ($5::text[] IS NULL OR state = ANY ($5::text[]))
-        AND ($8::text IS NULL OR position($8::text IN replace(last_error, chr(10), ' ')) > 0)
-      ORDER BY seq DESC LIMIT $3::bigint) AS listed ORDER BY seq DESC`;
-  /** A range of one outcome: PostgreSQL would look for one that no row has in all rows, in the order of their numbers. */
-  const unhandledSeqs = (outcome: string) => `(
-        SELECT seq FROM ${deliveries}
-        WHERE outcome BETWEEN '${outcome}' AND '${outcome}' AND ${isUnhandled} AND seq < $1::bigint
-        ORDER BY outcome DESC, seq DESC LIMIT $2::bigint)`;
-  const unhandledBetween = (outcome: string) =>
-    `SELECT seq FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} AND seq < $1::bigint AND seq >= $2::bigint`;
   return {
-    findRows: findIn("true"),
-    /** The numbers are found first, one search of the index per outcome: otherwise all rows between them are read. */
-    findUnhandled: findIn(
-      `delivery.seq = ANY (ARRAY(${["dead", "quarantined"].map(unhandledBetween).join(" UNION ALL ")}))`,
-    ),
-    findSeqs: findIn("delivery.seq = ANY ($13::bigint[])"),
-
-    /** One search of the index per outcome, as each is in the order of the numbers. */
-    unhandledBelow: `
-    SELECT min(seq) AS first, count(*) AS count FROM (
-      SELECT seq FROM (${["dead", "quarantined"].map(unhandledSeqs).join(" UNION ALL ")}) AS both_outcomes
-      ORDER BY seq DESC LIMIT $2::bigint) AS step`,
-
-    waitingSeqs: `SELECT seq FROM (SELECT seq FROM ${queue} LIMIT $1::bigint) AS waiting ORDER BY seq DESC`,
-
-    receiptFrom: `SELECT seq, received_at FROM ${deliveries} WHERE seq >= $1::bigint ORDER BY seq LIMIT 1`,
-
-    getRow: `
-    ${summary}, body.body, length(body.body) AS body_bytes FROM ${withQueue(tables)}
-    LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq
-    WHERE delivery.source = $1::text AND delivery.webhook_id = $2::text`,
-
     lockDelivery: `SELECT 1 FROM ${deliveries} WHERE source = $1::text AND webhook_id = $2::text FOR UPDATE`,
 
     /** A row that does not wait and has a body. */
@@ -408,8 +262,8 @@ function inlineStatements({ deliveries, bodies, keys }: PostgresTables) {
   };
 }
 
-function maintenanceStatements(tables: PostgresTables) {
-  const { deliveries, bodies, keys, marks } = tables;
+function retentionStatements(tables: PostgresTables) {
+  const { deliveries, bodies, keys } = tables;
   const asOf = (parameter: string) => `least(${now}, coalesce(${parameter}::bigint, ${now}))`;
   const age = "coalesce(delivery.replayed_at, delivery.received_at)";
   const isOlder = (parameter: string) => `${age} <= ${asOf("$2")} - ${parameter}::bigint`;
@@ -428,41 +282,7 @@ function maintenanceStatements(tables: PostgresTables) {
     SELECT (SELECT count(*) FROM removed) AS changed,
       CASE WHEN (SELECT count(*) FROM expired) = $6::bigint THEN (SELECT max(seq) FROM expired)
         ELSE (SELECT max(seq) FROM page) END AS last`;
-  const candidates = (select: string) =>
-    `SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT $5::bigint) AS page`;
-  const uncovered = (outcome: "dead" | "quarantined", isCovered: string) =>
-    candidates(`
-      SELECT order_key, min(workspace) AS workspace, '${outcome}' AS reason FROM ${deliveries} AS delivery
-      WHERE source = $2::text AND outcome = '${outcome}' AND ${isUnhandled} AND order_key > $4::text AND NOT EXISTS (
-        SELECT 1 FROM ${keys} AS head
-        WHERE head.source = delivery.source AND head.order_key = delivery.order_key AND ${isCovered})`);
   return {
-    headOf: `
-    SELECT head AS position, status, ${now} - moved_at AS unchanged FROM ${keys}
-    WHERE source = $2::text AND order_key = $3::text AND head IS NOT NULL`,
-
-    readMarks: `SELECT ${now} AS now, name, value FROM (SELECT 1) AS one LEFT JOIN ${marks} ON source = $2::text`,
-
-    writeMark: `
-    INSERT INTO ${marks} (source, name, value) VALUES ($1::text, $2::text, $3::text)
-    ON CONFLICT (source, name) DO UPDATE SET value = excluded.value RETURNING 1`,
-
-    /** An update to the same value, so that it returns the row that another transaction has just inserted. */
-    keepMark: `
-    INSERT INTO ${marks} AS kept (source, name, value) VALUES ($1::text, $2::text, $3::text)
-    ON CONFLICT (source, name) DO UPDATE SET value = kept.value RETURNING value`,
-
-    /** A time in the future was stored before the clock was set back, and says nothing about age. */
-    reconcileCandidates: `
-    SELECT order_key, workspace, reason FROM (
-      ${uncovered("dead", "head.head >= delivery.position")}
-      UNION ALL ${uncovered("quarantined", `head.moved_at >= delivery.received_at AND head.moved_at <= ${now}`)}
-      UNION ALL ${candidates(`
-      SELECT order_key, min(workspace) AS workspace, 'running-too-long' AS reason FROM ${keys}
-      WHERE source = $2::text AND status = 'RUNNING' AND order_key > $4::text
-        AND (moved_at <= ${now} - $3::bigint OR moved_at > ${now})`)}) AS found
-    ORDER BY order_key, reason LIMIT $5::bigint`,
-
     seqRange: `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`,
 
     /** The first row from a number on: its time of receipt tells on which side of the boundary it is. */
@@ -488,54 +308,20 @@ function maintenanceStatements(tables: PostgresTables) {
   };
 }
 
-function countStatements({ deliveries, keys, queue }: PostgresTables) {
-  const countUnhandled = (outcome: "dead" | "quarantined") => `(SELECT count(*) FROM (
-        SELECT FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} LIMIT ${inbox.countedMax}) AS counted)`;
-  /** The recursion finds one source after the other, with one probe of an index each. */
-  const sources = (first: string, condition: string) => `
-    RECURSIVE sources (name) AS (
-      SELECT (SELECT min(${wakeSource}) FROM ${keys} WHERE wake_at IS NOT NULL AND ${first})
-      UNION ALL
-      SELECT (SELECT min(${wakeSource}) FROM ${keys}
-        WHERE wake_at IS NOT NULL AND ${wakeSource} > sources.name ${condition})
-      FROM sources WHERE sources.name IS NOT NULL)`;
-  /** Of leases that hold: what waits for a later attempt is due after them. */
-  const leasedKeys = (isDue: "<=" | ">") => `(
-        SELECT source, worker, claimed, wake_at FROM ${keys}
-        WHERE wake_at IS NOT NULL AND ${wakeSource} = first.name AND wake_at ${isDue} ${now} ORDER BY wake_at LIMIT 500)`;
-  return {
-    waitingSources: `
-    WITH ${sources(`${wakeSource} > $3::text AND ${wakeSource} < $4::text`, `AND ${wakeSource} < $4::text`)},
-    names (name) AS (SELECT $2::text UNION ALL SELECT name FROM sources WHERE name IS NOT NULL),
-    times (name, at) AS (
-      SELECT name, (SELECT min(wake_at) FROM ${keys} WHERE wake_at IS NOT NULL AND ${wakeSource} = names.name) FROM names)
-    SELECT name AS source, at - ${now} AS due_in FROM times WHERE at IS NOT NULL ORDER BY name`,
-
-    countBacklog: `
-    SELECT coalesce(sum(waiting), 0) AS count FROM (
-      SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1::text AND wake_at IS NOT NULL LIMIT $2::bigint) AS busy`,
-
-    leases: `
-    WITH ${sources("true", "")}
-    SELECT held.source, worker, coalesce(cardinality(claimed), 0) AS rows, wake_at - ${now} AS ends_in FROM (
-      SELECT name FROM sources WHERE name IS NOT NULL LIMIT 100) AS first CROSS JOIN LATERAL (
-        ${leasedKeys("<=")} UNION ALL ${leasedKeys(">")}) AS held
-    WHERE worker IS NOT NULL ORDER BY wake_at`,
-
-    /** The key that has waited longest has the row that has waited longest, or one like it. */
-    stats: `
-    WITH ${sources("true", "")},
-    first AS MATERIALIZED (
-      SELECT longest.id FROM sources CROSS JOIN LATERAL (
-        SELECT id, wake_at FROM ${keys}
-        WHERE wake_at IS NOT NULL AND ${wakeSource} = sources.name AND worker IS NULL AND wake_at <= ${now}
-        ORDER BY wake_at LIMIT 1) AS longest
-      ORDER BY longest.wake_at LIMIT 1)
-    SELECT (SELECT count(*) FROM (SELECT FROM ${queue} LIMIT ${inbox.countedMax}) AS counted) AS waiting,
-      ${countUnhandled("dead")} AS dead, ${countUnhandled("quarantined")} AS quarantined,
-      (SELECT ${now} - min(coalesce(delivery.replayed_at, delivery.received_at)) FROM (
-        SELECT seq FROM ${queue} WHERE key_id = (SELECT id FROM first) ORDER BY position, seq LIMIT 100) AS waiting
-        JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq) AS oldest,
-      (SELECT received_at FROM ${deliveries} ORDER BY seq DESC LIMIT 1) - ${now} AS ahead`,
-  };
-}
+const postgresDialect = (tables: PostgresTables): SqlDialect => ({
+  tables,
+  now,
+  wakingKeys: tables.keys,
+  wakeSource,
+  unhandled: tables.deliveries,
+  // A range: PostgreSQL would look for one that no row has in all rows, in the order of their numbers.
+  isOutcome: (outcome) => `outcome BETWEEN '${outcome}' AND '${outcome}'`,
+  isClaimed: "waiting.seq = ANY (ordering_key.claimed)",
+  claimedCount: "coalesce(cardinality(claimed), 0)",
+  isOneOf: (value, parameter) => `${value} = ANY (${parameter})`,
+  isLikeOneOf: (text, parameter) => `${text} LIKE ANY (${parameter})`,
+  toPattern: (pattern) => pattern.replace(/[\\%_]/g, "\\$&").replaceAll("*", "%"),
+  contains: (whole, parameter) => `position(${parameter} IN ${whole}) > 0`,
+  isFoundBy: (number, statement) => `${number} = ANY (ARRAY(${statement}))`,
+  toText: (statement) => statement,
+});

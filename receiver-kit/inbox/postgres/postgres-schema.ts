@@ -18,10 +18,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import * as version from "../schema-version.ts";
+import type { SqlValue } from "../sql/sql-reads.ts";
 import { codeOf, type GuardedClient, type GuardedPool } from "./guarded-pool.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
 import { tablesOf, wakeSource } from "./postgres-statements.ts";
-import type { SqlValue } from "./sql-text.ts";
 
 /** In order; a released entry never changes (see schema-version.ts). */
 export const postgresMigrations: readonly version.Migration<(schema: string) => string>[] = [

@@ -30,6 +30,7 @@
 import { createHash } from "node:crypto";
 import { errorBefore, leaseExpired } from "../row.ts";
 import { recoveredPlaces } from "../row-end.ts";
+import { keyOf, type SqlTables } from "../sql/sql-reads.ts";
 
 /** Prepared under its name, where the server keeps what is prepared. */
 export interface Statement {
@@ -43,9 +44,7 @@ export function statement(name: string, text: string): Statement {
   return { name: `workspace_tasks_${name}_${hash}`, text };
 }
 
-export type PostgresTables = Readonly<
-  Record<"deliveries" | "bodies" | "keys" | "queue" | "marks" | "version", string>
->;
+export type PostgresTables = SqlTables & { readonly version: string };
 
 /** @param schema an identifier, in quotes */
 export const tablesOf = (schema: string): PostgresTables => ({
@@ -62,9 +61,6 @@ export const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp
 
 /** The source as the index of the keys that wait has it. */
 export const wakeSource = "(source || '')";
-
-/** Key of a row that has none; others are JSON arrays. */
-export const keyOf = (row: string) => `coalesce(${row}order_key, 'id:' || ${row}webhook_id)`;
 
 /**
  * An acknowledged delivery survives a crash of the server, and its loss where there are synchronous standbys, even where

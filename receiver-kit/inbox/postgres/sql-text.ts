@@ -1,15 +1,8 @@
 // Statements with their values as text, for messages of the simple protocol. Literals are ASCII and do not depend on
 // settings of the session: no encoding and no `standard_conforming_strings` can make a value a part of the statement.
 
+import type { SqlValue } from "../sql/sql-reads.ts";
 import type { Statement } from "./postgres-statements.ts";
-
-export type SqlValue =
-  | string
-  | number
-  | boolean
-  | null
-  | Uint8Array
-  | readonly (string | number | boolean | null)[];
 
 type Encode = (text: string) => string;
 

@@ -5,16 +5,18 @@ import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import * as core from "../core/core.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
+import { type SqlValue, sqlReads } from "../sql/sql-reads.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
   type SqliteDriverName,
   type SqliteOpener,
+  type SqliteValue,
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
 import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
-import { keepMark, SqlitePurge, sqliteReads, writeMarks } from "./sqlite-queries.ts";
+import { SqlitePurge, sqliteDialect } from "./sqlite-records.ts";
 import { storageOf } from "./sqlite-storage.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
@@ -101,8 +103,8 @@ export function sqliteInbox(
   const mustBeAlone = new Set<number>();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
-  const read = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
-    writer.read((connection) => operation(connection, clock.now()));
+  const read = (text: string, values: readonly SqlValue[]) =>
+    writer.read((connection) => connection.query(text, values.map(toSqliteValue)));
   const purge = new SqlitePurge();
   const endRow = async (end: RowEnd) => {
     const ended = await write((connection, nowMs) => core.endRow(storageOf(connection), end, nowMs));
@@ -111,7 +113,13 @@ export function sqliteInbox(
   };
 
   const store: InboxStore<SqliteTransaction> = {
-    ...sqliteReads(read),
+    ...sqlReads({
+      dialect: sqliteDialect,
+      now: () => clock.now(),
+      read,
+      readLong: read,
+      write: (text, values) => write((connection) => connection.query(text, values.map(toSqliteValue))),
+    }),
     durable: true,
     get isOpen() {
       return users > 0;
@@ -148,8 +156,6 @@ export function sqliteInbox(
       write((connection, nowMs) => core.beginInline(storageOf(connection), webhook, inline, nowMs)),
     finishInline: (id, inline) => write((connection) => core.finishInline(storageOf(connection), id, inline)),
     advanceHead: (head) => write((connection, nowMs) => core.advanceHead(storageOf(connection), head, nowMs)),
-    writeMarks: (source, marks) => write((connection) => writeMarks(connection, source, marks)),
-    keepMark: (source, name, value) => write((connection) => keepMark(connection, source, name, value)),
     async purge(retention, rowsMax) {
       for (;;) {
         const { changed, isOver } = await write((connection, nowMs) =>
@@ -186,3 +192,7 @@ export function sqliteInbox(
 }
 
 const mustBeAloneMax = 10_000;
+
+/** A list is JSON. */
+const toSqliteValue = (value: SqlValue): SqliteValue =>
+  Array.isArray(value) ? JSON.stringify(value) : (value as SqliteValue);

@@ -54,7 +54,7 @@ const firstSchema = `
     source text NOT NULL,
     order_key text NOT NULL,
     workspace text,
-    position text,
+    head text,
     status text,
     moved_at integer,
     waiting integer NOT NULL,

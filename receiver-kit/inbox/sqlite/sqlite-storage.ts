@@ -10,6 +10,7 @@ import type {
   DueLimits,
   DueTimes,
   Key,
+  KeyFields,
   QueuedRow,
   QueuePlace,
   Storage,
@@ -35,7 +36,7 @@ const compareBody = `
   SELECT body = ?3 FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
 
 /** As `Delivery` names them. */
-export const deliveryColumns = `
+const deliveryColumns = `
     delivery.seq, delivery.source, delivery.webhook_id AS id, delivery.channel, delivery.event,
     delivery.order_key AS orderKey, delivery.position, delivery.status, delivery.workspace AS workspaceId,
     delivery.signed_at AS timestamp, delivery.received_at AS receivedAtMs, delivery.secret_index AS secretIndex,
@@ -63,10 +64,10 @@ const deliveryColumnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
   generation: "generation",
 };
 
-const keyColumnOf: Readonly<Record<keyof Key, string>> = {
+const keyColumnOf: Readonly<Record<keyof KeyFields, string>> = {
   id: "id",
   workspaceId: "workspace",
-  position: "position",
+  position: "head",
   status: "status",
   movedAtMs: "moved_at",
   waiting: "waiting",
@@ -77,29 +78,33 @@ const keyColumnOf: Readonly<Record<keyof Key, string>> = {
   suspects: "suspects",
 };
 
-const selectKey = `SELECT ${Object.values(keyColumnOf).join(", ")} FROM ${keys}`;
+const selectKey = `SELECT id, head, waiting, wake_at, worker, generation, claimed, suspects FROM ${keys}`;
 const findKey = `${selectKey} WHERE source = ?1 AND order_key = ?2`;
 const readKey = `${selectKey} WHERE id = ?1`;
 const insertKey = `
-  INSERT INTO ${keys} (source, order_key, workspace, position, status, moved_at, waiting, wake_at)
+  INSERT INTO ${keys} (source, order_key, workspace, head, status, moved_at, waiting, wake_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
 const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
 
-/** The texts that change columns by their names: what one does not name it does not write in an index either. */
-function updates(table: string, numbered: string) {
+/** The texts that change fields by their names: what one does not name it does not write in an index either. */
+function updates<Field extends string>(
+  table: string,
+  numbered: string,
+  columnOf: Readonly<Partial<Record<Field, string>>>,
+) {
   const texts = new Map<string, string>();
-  return (columns: readonly string[]) =>
-    getOrCreate(texts, columns.join(), () => {
-      const changes = columns.map((column, index) => `${column} = ?${index + 2}`);
+  return (fields: readonly Field[]) =>
+    getOrCreate(texts, fields.join(), () => {
+      const changes = fields.map((field, index) => `${columnOf[field]} = ?${index + 2}`);
       return `UPDATE ${table} SET ${changes.join(", ")} WHERE ${numbered} = ?1`;
     });
 }
 
-const updateDelivery = updates(deliveries, "seq");
-const updateKey = updates(keys, "id");
+const updateDelivery = updates(deliveries, "seq", deliveryColumnOf);
+const updateKey = updates(keys, "id", keyColumnOf);
 
 const dueRows = (woken: string, rowFilter: string) => `
-  SELECT key.id, key.position, key.generation, key.suspects, key.worker, queued.seq, queued.due_at,
+  SELECT key.id, key.head, key.generation, key.suspects, key.worker, queued.seq, queued.due_at,
     queued.attempts, queued.body_bytes, queued.last_error, delivery.webhook_id, delivery.channel, delivery.event,
     delivery.order_key, delivery.position, delivery.status, delivery.workspace, delivery.signed_at, delivery.received_at,
     delivery.secret_index, delivery.traceparent, delivery.replays
@@ -175,7 +180,8 @@ class SqliteStorage implements Storage {
     const found = new Map<number, Uint8Array>();
     if (seqs.length === 0) return found;
     for (const [seq, body] of this.#connection.rowsPrepared(readBodies, [JSON.stringify(seqs)])) {
-      const bytes = toBytes(body);
+      // Drivers differ: Buffer, Uint8Array or ArrayBuffer.
+      const bytes = bytesOf(body);
       if (bytes) found.set(Number(seq), bytes);
     }
     return found;
@@ -184,8 +190,7 @@ class SqliteStorage implements Storage {
   changeDelivery(seq: number, fields: Partial<Delivery>): void {
     const names = Object.keys(fields) as (keyof Delivery)[];
     const values = names.map((name) => fields[name] as SqliteValue);
-    const statement = updateDelivery(names.map((name) => String(deliveryColumnOf[name])));
-    this.#connection.changePrepared(statement, [seq, ...values]);
+    this.#connection.changePrepared(updateDelivery(names), [seq, ...values]);
   }
 
   compareBody({ source, id, body }: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null {
@@ -205,20 +210,20 @@ class SqliteStorage implements Storage {
     return toKey(this.#connection.firstPrepared(readKey, [id]));
   }
 
-  addKey(source: string, name: string, key: Omit<Key, "id">): number {
+  addKey(source: string, name: string, key: Omit<KeyFields, "id">): number {
     const { workspaceId, position, status, movedAtMs, waiting, wakeAtMs } = key;
     const values = [source, name, workspaceId, position, status, movedAtMs, waiting, wakeAtMs];
     return Number(this.#connection.insertPrepared(insertKey, values));
   }
 
-  changeKey(id: number, fields: Partial<Key>): void {
-    const names = Object.keys(fields) as (keyof Key)[];
-    const values = names.map((name) => {
+  changeKey(id: number, fields: Partial<KeyFields>): void {
+    const names = Object.keys(fields) as (keyof KeyFields)[];
+    const values: SqliteValue[] = [id];
+    for (const name of names) {
       const value = fields[name];
-      return typeof value === "object" && value !== null ? listOf(value) : (value as SqliteValue);
-    });
-    const statement = updateKey(names.map((name) => keyColumnOf[name]));
-    this.#connection.changePrepared(statement, [id, ...values]);
+      values.push(typeof value === "object" && value !== null ? listOf(value) : (value as SqliteValue));
+    }
+    this.#connection.changePrepared(updateKey(names), values);
   }
 
   deleteKey(id: number): void {
@@ -310,38 +315,26 @@ function toWaitingRow(source: string, row: DueColumns): WaitingRow {
   };
 }
 
-/** In the order of `keyColumnOf`. */
+/** As `selectKey` reads it. */
 type KeyColumns = readonly [
-  ...known: [id: number, workspaceId: string | null],
-  ...head: [position: string | null, status: string | null, movedAtMs: number | null],
-  ...queued: [waiting: number, wakeAtMs: number | null],
+  ...ordered: [id: number, position: string | null, waiting: number, wakeAtMs: number | null],
   ...lease: [worker: string | null, generation: number, claimed: string | null, suspects: number],
 ];
 
-function toKey(row: SqliteColumns | undefined): Key | undefined {
-  if (!row) return undefined;
-  const [id, workspaceId, position, status, movedAtMs, ...others] = row as KeyColumns;
-  const [waiting, wakeAtMs, worker, generation, names, suspects] = others;
-  const claimed = names === null ? [] : names.slice(1, -1).split(",").map(Number);
+function toKey(columns: SqliteColumns | undefined): Key | undefined {
+  if (!columns) return undefined;
+  const row = columns as KeyColumns;
   return {
-    id,
-    workspaceId,
-    position,
-    status,
-    movedAtMs,
-    waiting,
-    wakeAtMs,
-    worker,
-    generation,
-    claimed,
-    suspects,
+    id: row[0],
+    position: row[1],
+    waiting: row[2],
+    wakeAtMs: row[3],
+    worker: row[4],
+    generation: row[5],
+    claimed: row[6] === null ? [] : row[6].slice(1, -1).split(",").map(Number),
+    suspects: row[7],
   };
 }
 
 /** With a comma around each, so that one of them is found in the text. */
 const listOf = (seqs: readonly number[]) => (seqs.length === 0 ? null : `,${seqs.join()},`);
-
-/** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
-export function toBytes(value: unknown): Uint8Array | null {
-  return bytesOf(value) ?? null;
-}

@@ -18,7 +18,7 @@ import {
 import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
-import { wrongCounters } from "../../../../support/inbox-tables.ts";
+import { wrongTables } from "../../../../support/inbox-tables.ts";
 import {
   beginTransaction,
   describeNestedTransactions,
@@ -52,8 +52,8 @@ const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<Crash
     },
     async contradictions(keyOrder) {
       const connection = (await loadSqliteDriver(driver))(file);
-      const options = { prefix: "workspace_tasks_", nowMs: clock.now(), keyOrder };
-      const faults = await wrongCounters(async (statement) => connection.query(statement), options);
+      const options = { database: "sqlite" as const, nowMs: clock.now(), keyOrder };
+      const faults = await wrongTables(async (statement) => connection.query(statement), options);
       connection.close();
       return faults;
     },

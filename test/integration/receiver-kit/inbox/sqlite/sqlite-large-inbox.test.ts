@@ -7,8 +7,8 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { SqliteConnection } from "@workspace-tasks/receiver-kit/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
+import { stepRows } from "../../../../../receiver-kit/inbox/sql/sql-reads.ts";
 import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { stepRows } from "../../../../../receiver-kit/inbox/sqlite/sqlite-queries.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 
@@ -67,7 +67,7 @@ beforeAll(async () => {
   );
   connection.query(
     `WITH RECURSIVE counted (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted WHERE n < ?1)
-     INSERT INTO workspace_tasks_ordering_keys (source, order_key, position, moved_at, waiting)
+     INSERT INTO workspace_tasks_ordering_keys (source, order_key, head, moved_at, waiting)
      SELECT 'default', 'key ' || n, 'p', n, 0 FROM counted`,
     [rows],
   );

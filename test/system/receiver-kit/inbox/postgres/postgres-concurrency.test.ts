@@ -4,8 +4,8 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { claimOptions, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";
+import { wrongTables } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
-import { wrongTables } from "../../../../support/postgres-tables.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
@@ -42,7 +42,7 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     blocker.release();
     expect([await inserted, await ended]).toEqual([{ outcome: "new" }, true]);
     const query = (statement: string) => pool.query(statement).then(({ rows }) => rows);
-    expect(await wrongTables(query, { schema: "late_insert" })).toEqual([]);
+    expect(await wrongTables(query, { database: "postgres", schema: "late_insert" })).toEqual([]);
     expect((await inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["second"]);
     await inbox.close();
   });

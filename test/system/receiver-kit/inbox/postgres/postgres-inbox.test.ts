@@ -10,8 +10,8 @@ import {
 import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";
+import { wrongTables } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
-import { wrongTables } from "../../../../support/postgres-tables.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
 import {
   beginTransaction,
@@ -70,6 +70,7 @@ const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> 
     },
     contradictions: (keyOrder) =>
       wrongTables(async (statement) => (await pool.query(statement)).rows, {
+        database: "postgres",
         schema,
         nowMs: clock.now(),
         keyOrder,

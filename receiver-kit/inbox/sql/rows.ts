@@ -1,25 +1,9 @@
-// Reads the rows of the statements.
+// Reads the rows of statements, whichever database returned them.
 
 import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import type * as inbox from "../inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
-
-/** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
-export function toClaims(rows: readonly SqlRow[], worker: string): readonly inbox.InboxClaim[] {
-  const leases = new Map<number, inbox.InboxLease>();
-  return rows.map((row) => {
-    const keyId = Number(row["key_id"]);
-    const lease = leases.get(keyId) ?? { keyId, worker, generation: Number(row["generation"]) };
-    leases.set(keyId, lease);
-    return Object.assign(toStoredRow(row), {
-      attempts: Number(row["attempts"]) + 1,
-      body: toBytes(row["body"]) ?? new Uint8Array(),
-      lease,
-      head: toText(row["head"]),
-    });
-  });
-}
 
 export function toSummary(row: SqlRow): inbox.InboxRowSummary {
   return {
@@ -36,10 +20,6 @@ export function toDetails(row: SqlRow): inbox.InboxRowDetails {
   return { ...toSummary(row), body: toBytes(row["body"]) };
 }
 
-export function toReference(row: SqlRow): inbox.InboxRowReference {
-  return { source: String(row["source"]), id: String(row["webhook_id"]) };
-}
-
 export function toHead(row: SqlRow | undefined): inbox.InboxHead | undefined {
   return (
     row && {
@@ -50,15 +30,12 @@ export function toHead(row: SqlRow | undefined): inbox.InboxHead | undefined {
   );
 }
 
-/** A key may be found for several reasons; the first counts. */
-export function toCandidates(rows: readonly SqlRow[]): readonly inbox.ReconcileCandidate[] {
-  const found = new Map<string, inbox.ReconcileCandidate>();
-  for (const row of rows) {
-    const key = String(row["order_key"]);
-    const reason = row["reason"] as inbox.ReconcileCandidate["reason"];
-    if (!found.has(key)) found.set(key, { key, reason, workspaceId: toText(row["workspace"]) });
-  }
-  return [...found.values()];
+export function toCandidate(row: SqlRow): inbox.ReconcileCandidate {
+  return {
+    key: String(row["order_key"]),
+    reason: row["reason"] as inbox.ReconcileCandidate["reason"],
+    workspaceId: toText(row["workspace"]),
+  };
 }
 
 /** From rows of `name` and `value`; one without a name where there are no marks. */
@@ -67,7 +44,7 @@ export function toMarks(rows: readonly SqlRow[]): inbox.InboxMarks {
   return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
 }
 
-function toStoredRow(row: SqlRow): inbox.StoredInboxRow {
+export function toStoredRow(row: SqlRow): inbox.StoredInboxRow {
   return {
     source: String(row["source"]),
     id: String(row["webhook_id"]),
@@ -93,7 +70,7 @@ function attemptsOf({ attempts, state }: SqlRow): number {
   return state === "running" ? recorded + 1 : recorded;
 }
 
-function toText(value: unknown): string | null {
+export function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
 }
 
@@ -103,6 +80,6 @@ export function toNumber(value: unknown): number | null {
 }
 
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
-function toBytes(value: unknown): Uint8Array | null {
+export function toBytes(value: unknown): Uint8Array | null {
   return bytesOf(value) ?? null;
 }
