@@ -12,9 +12,9 @@ import { RunningProgram } from "../../support/running-program.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
 import { itWithPostgres } from "../../support/with-postgres.ts";
 
-const everyMs = 15_000;
-const awayMs = atDepth(20_000, 600_000);
-const before = 1_000;
+const everyMs = atDepth(5_000, 15_000);
+const awayMs = atDepth(7_000, 600_000);
+const before = atDepth(300, 1_000);
 const during = 60;
 const url = "https://receiver.example/webhooks";
 
