@@ -2,12 +2,13 @@
 
 import { afterAll, describe, expect, it } from "vitest";
 import { atDepth } from "../../support/depth.ts";
+import type { KillableReceiverOptions } from "../../support/killable-receiver.ts";
 import { postgresTemplate, sharedPostgres } from "../../support/shared-server.ts";
 import { describeWithPostgres, hasPostgres } from "../../support/with-postgres.ts";
 import { killCell } from "./cells/kill-cells.ts";
 import { postgresFaults } from "./cells/postgres-cells.ts";
 import { PostgresWorld } from "./cells/postgres-world.ts";
-import { openStores } from "./cells/receiver-store.ts";
+import { openStores, type StoreName } from "./cells/receiver-store.ts";
 import { type ChaosCell, faulty } from "./chaos-cell.ts";
 import { type CellReport, isFlawless, runCell } from "./run-cell.ts";
 
@@ -25,14 +26,15 @@ function expectFlawless(report: CellReport, cell: Omit<ChaosCell, "start">): voi
 }
 
 describe("receivers that are killed with SIGKILL at random instants", { timeout: timeoutMs }, () => {
-  const cases = [
-    ["sqlite", "a handler of single events", { batches: false }],
-    ["postgres", "a handler of batches, of which some fail as a whole", { batches: true }],
-    ["sqlite", "a handler of batches, of which some fail as a whole", { batches: true }],
-    ["postgres", "a handler of single events", { batches: false }],
-  ] as const;
+  const cases: readonly (readonly [StoreName, handler: string, Pick<KillableReceiverOptions, "batches">])[] =
+    [
+      ["sqlite", "a handler of single events", { batches: false }],
+      ["postgres", "a handler of batches, of which some fail as a whole", { batches: true }],
+      ["sqlite", "a handler of batches, of which some fail as a whole", { batches: true }],
+      ["postgres", "a handler of single events", { batches: false }],
+    ];
 
-  const stores = hasPostgres ? ["sqlite", "postgres"] : ["sqlite"];
+  const stores: readonly StoreName[] = hasPostgres ? ["sqlite", "postgres"] : ["sqlite"];
   it.each(atDepth(cases.slice(0, 2), cases).filter(([store]) => stores.includes(store)))(
     "lose nothing, apply nothing twice and leave no wrong state on %s with %s",
     async (store, _, behaviour) => {
