@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
-import { type Filter, hashOf } from "./address.ts";
 import type { Tone } from "./controls.tsx";
-import { goTo } from "./route.ts";
-import type { StatusTexts } from "./status.tsx";
+import { type Filter, goTo, hashOf } from "./route.ts";
 import { formatDuration, formatRange } from "./text.ts";
+import type { StatusTexts } from "./values.tsx";
 import { Time } from "./values.tsx";
 
 /** Fewer are drawn as wide as these. */
@@ -103,16 +102,8 @@ export function Histogram({ view, field, tones, texts = {}, counts, filter = {} 
             return Object.entries(tones).map(([name, tone]) => {
               const height = counts[name] ?? 0;
               top -= height;
-              const key = `${index} ${name}`;
-              return (
-                <rect
-                  key={key}
-                  class={`tone-${tone}`}
-                  x={index + 0.08}
-                  y={top}
-                  {...{ width: 0.84, height }}
-                />
-              );
+              const place = { x: index + 0.08, y: top, width: 0.84, height };
+              return <rect key={`${index} ${name}`} class={`tone-${tone}`} {...place} />;
             });
           })}
         </svg>

@@ -1,12 +1,10 @@
 import { type ComponentChildren, toChildArray } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { encode, type Filter, titleOf } from "./address.ts";
 import { Button, type Options, Select, useKeys, valuesOf } from "./controls.tsx";
-import { goTo } from "./route.ts";
+import { encode, type Filter, goTo, titleOf } from "./route.ts";
 import { useResource } from "./state.ts";
-import { Waiting } from "./status.tsx";
 import { formatRange, formatTimeNear, plural, shortId } from "./text.ts";
-import { Time } from "./values.tsx";
+import { Time, Waiting } from "./values.tsx";
 
 /** A field of the filter: a choice of `options`, or any text. */
 interface FilterField {
@@ -75,20 +73,20 @@ export function ListView<Row>(props: ListViewProps<Row>) {
             );
           })}
           {(from || to) && (
-            <Button
-              label={`${formatRange(from, to)} ✕`}
-              name={`${formatRange(from, to)} ✕, show all times`}
-              onClick={() => change({ from: "", to: "" })}
+            <FilterChip
+              text={formatRange(from, to)}
+              effect="show all times"
+              onRemove={() => change({ from: "", to: "" })}
             />
           )}
           {Object.entries(others)
             .filter(([name]) => !props.fields.some((field) => field.name === name))
             .map(([name, value]) => (
-              <Button
+              <FilterChip
                 key={name}
-                label={`${name} ${value === "true" ? "" : shortId(value)} ✕`}
-                name={`${name} ${value === "true" ? "" : shortId(value)} ✕, remove the filter`}
-                onClick={() => change({ [name]: "" })}
+                text={`${name} ${shortId(value)}`}
+                effect="remove the filter"
+                onRemove={() => change({ [name]: "" })}
               />
             ))}
         </div>
@@ -140,14 +138,28 @@ export function ListView<Row>(props: ListViewProps<Row>) {
   );
 }
 
+interface ChipProps {
+  readonly text: string;
+  readonly effect: string;
+  readonly onRemove: () => void;
+}
+
+/** A part of the filter that has no field. */
+const FilterChip = ({ text, effect, onRemove }: ChipProps) => (
+  <Button label={`${text} ✕`} name={`${text} ✕, ${effect}`} onClick={onRemove} />
+);
+
 export interface Column<Row> {
   readonly title: string;
   readonly widths: ColumnWidths;
-  readonly class?: "muted" | "two-lines" | undefined;
-  readonly cell: (row: Row) => ComponentChildren;
+  readonly class?: "muted" | undefined;
+  readonly cell: (row: Row) => Cell;
   /** What rows are sorted by. Default: the cell, when it is a text or a number; otherwise they cannot be. */
   readonly value?: ((row: Row) => string | number) | undefined;
 }
+
+/** What a row shows in a column; a pair is a line above another one. */
+type Cell = ComponentChildren | readonly [above: ComponentChildren, below: ComponentChildren];
 
 /**
  * Widths of a CSS grid column in a list that fills the page, that is beside a detail, and on a phone; a list of that
@@ -268,11 +280,15 @@ export function Rows<Row>(props: RowsProps<Row>) {
               aria-selected={key === selected}
               onClick={() => onSelect(key)}
             >
-              {columns.map(({ title, widths, class: style, cell }) => (
-                <span key={title} class={cellClass(widths, style)}>
-                  {cell(row)}
-                </span>
-              ))}
+              {columns.map(({ title, widths, class: style, cell }) => {
+                const shown = cell(row);
+                const lines = Array.isArray(shown) ? shown.map(lineOf) : undefined;
+                return (
+                  <span key={title} class={cellClass(widths, lines ? "two-lines" : style)}>
+                    {lines ?? shown}
+                  </span>
+                );
+              })}
             </div>
           );
         })}
@@ -281,6 +297,9 @@ export function Rows<Row>(props: RowsProps<Row>) {
     </div>
   );
 }
+
+/** Each line is an element of its own. */
+const lineOf = (line: ComponentChildren) => (typeof line === "string" ? <span>{line}</span> : line);
 
 /** An id without white space, which separates the ids of an attribute. */
 const idOf = (key: string) => `row-${encode(key)}`;

@@ -1,12 +1,10 @@
-import { type ComponentChildren, type ComponentType, Fragment } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { type Filter, hashOf, titleOf } from "./address.ts";
+import type { ComponentChildren, ComponentType } from "preact";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Actions, Button, type Tone, useKeys } from "./controls.tsx";
-import { readProblemOf } from "./live.ts";
-import { goTo, useRoute } from "./route.ts";
-import { NowContext, ServerContext, useLive, useNowMs } from "./state.ts";
-import { StatusBadge, type StatusTexts } from "./status.tsx";
+import { type Filter, goTo, hashOf, titleOf, useRoute } from "./route.ts";
+import { NowContext, readProblemOf, ServerContext, useLive, useNowMs } from "./state.ts";
 import { formatCount, formatTime } from "./text.ts";
+import { Facts, StatusBadge, type StatusTexts } from "./values.tsx";
 import "./elements.css";
 import "./layout.css";
 import "./parts.css";
@@ -216,6 +214,12 @@ function Search({ placeholder, find }: SearchProps) {
       clearTimeout(timer);
     };
   }, [text]);
+  const hadFocus = box.current?.contains(document.activeElement);
+  useLayoutEffect(() => {
+    // The link that had the focus is not found any more.
+    if (hadFocus && !box.current?.contains(document.activeElement))
+      box.current?.querySelector("input")?.focus();
+  });
   useKeys({ "/": () => box.current?.querySelector("input")?.select() });
   const close = () => (document.activeElement as HTMLElement | null)?.blur();
   const openFirst = async () => {
@@ -292,29 +296,15 @@ function Help({ views, keys, statusesOf, statuses }: HelpProps & { readonly view
           <h2 id="help-title">Keys and words</h2>
           <Button label="Close" onClick={() => dialog.current?.close()} />
         </div>
-        <dl class="facts">
-          {all.map(([names, effect]) => (
-            <Fragment key={names}>
-              <dt>
-                {names.split(" ").map((name) => (
-                  <kbd key={name}>{name}</kbd>
-                ))}
-              </dt>
-              <dd>{effect}</dd>
-            </Fragment>
-          ))}
-        </dl>
+        <Facts
+          values={Object.fromEntries(all)}
+          label={(names) => names.split(" ").map((name) => <kbd key={name}>{name}</kbd>)}
+        />
         <h3>States of {statusesOf}</h3>
-        <dl class="facts">
-          {Object.entries(statuses).map(([status, { about }]) => (
-            <Fragment key={status}>
-              <dt>
-                <StatusBadge status={status} of={statuses} />
-              </dt>
-              <dd>{about}</dd>
-            </Fragment>
-          ))}
-        </dl>
+        <Facts
+          values={Object.fromEntries(Object.entries(statuses).map(([status, { about }]) => [status, about]))}
+          label={(status) => <StatusBadge status={status} of={statuses} />}
+        />
       </dialog>
     </>
   );

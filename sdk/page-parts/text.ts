@@ -1,25 +1,23 @@
+const unknownTime = "unknown time";
+
 /** `2026-01-15 12:00:00` in UTC; "unknown time" if a response has none. */
-export function formatTime(at: number | string): string {
-  const time = new Date(at);
-  if (Number.isNaN(time.getTime())) return "unknown time";
-  return time.toISOString().slice(0, 19).replace("T", " ");
-}
+export const formatTime = (at: number | string): string => isoOf(at)?.slice(0, -5) ?? unknownTime;
+
+/** `2026-01-15 12:00:00.123 UTC`, for who hovers over a shorter one. */
+export const formatExact = (at: number | string): string => isoOf(at)?.replace("Z", " UTC") ?? unknownTime;
 
 /** `12:00:00`, or `01-15 12:00:00` on another day than `nowMs`. */
 export function formatTimeNear(at: number | string, nowMs: number): string {
   const time = formatTime(at);
-  if (Number.isNaN(new Date(at).getTime())) return time;
-  return isSameDay(time, formatTime(nowMs)) ? time.slice(11) : time.slice(5);
+  if (time === unknownTime) return time;
+  return time.slice(0, 10) === formatTime(nowMs).slice(0, 10) ? time.slice(11) : time.slice(5);
 }
 
-/** `2026-01-15 12:00:00.123 UTC`, for who hovers over a shorter one. */
-export function formatExact(at: number | string): string {
-  const time = formatTime(at);
-  const milliseconds = String(new Date(at).getUTCMilliseconds()).padStart(3, "0");
-  return Number.isNaN(new Date(at).getTime()) ? time : `${time}.${milliseconds} UTC`;
+/** `undefined` for what is no time. */
+function isoOf(at: number | string): string | undefined {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace("T", " ");
 }
-
-const isSameDay = (a: string, b: string) => a.slice(0, 10) === b.slice(0, 10);
 
 const units = [
   ["d", 86_400_000],

@@ -1,9 +1,93 @@
-import { type ComponentChildren, Fragment } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import { type Filter, hashOf } from "./address.ts";
-import { Button, CopyButton, Toggles } from "./controls.tsx";
-import { useNowMs } from "./state.ts";
+import { type ComponentChildren, type ComponentType, Fragment } from "preact";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { Button, CopyButton, Notice, Toggles, type Tone } from "./controls.tsx";
+import { type Filter, hashOf } from "./route.ts";
+import { readProblemOf, ServerContext, useLive, useNowMs } from "./state.ts";
 import { countBytes, formatExact, formatHex, formatTimeNear, indentJson, plural } from "./text.ts";
+
+interface StatusText {
+  readonly tone: Tone;
+  /** Default: its name in the API. */
+  readonly label?: string;
+  /** What it means, where the word is not enough. */
+  readonly about?: string;
+}
+
+/** Of one kind of record, by status. */
+export type StatusTexts = Readonly<Record<string, StatusText>>;
+
+interface StatusBadgeProps {
+  readonly status: string;
+  readonly tone?: Tone | undefined;
+  readonly of: StatusTexts;
+}
+
+/** A status in its colour. The word is always visible; the colour only repeats it. */
+export function StatusBadge({ status, tone, of }: StatusBadgeProps) {
+  const { label = status, about, tone: usual = "calm" } = of[status] ?? {};
+  return (
+    <span class={`badge tone-${tone ?? usual}`} title={about}>
+      {label}
+    </span>
+  );
+}
+
+/** In place of what has not been read yet. Most reads are quicker than an eye: the words appear after a moment. */
+export function Waiting() {
+  const server = useContext(ServerContext);
+  const connection = useLive((state) => state.connection);
+  const problem = useLive(readProblemOf);
+  if (connection === "lost") return <>Not read yet: the {server} does not respond.</>;
+  return problem ? <>Not read.</> : <span class="waiting">Loading …</span>;
+}
+
+interface AbsentProps {
+  /** `undefined`: not read yet; `null`: the server does not have it. */
+  readonly value?: null | undefined;
+  readonly text?: string;
+}
+
+/** The panel in place of something. */
+export const Absent = ({ value, text }: AbsentProps) => (
+  <div class="panel nothing">{value === undefined ? <Waiting /> : text}</div>
+);
+
+/** A view, or a part of one, whose module is loaded when it is first shown. @param name of its component there */
+export function lazyView<Name extends string, Props extends object>(
+  load: () => Promise<Readonly<Record<Name, ComponentType<Props>>>>,
+  name: Name,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return function LazyView(props) {
+    const server = useContext(ServerContext);
+    const [View, setView] = useState(() => loaded);
+    const [hasFailed, setFailed] = useState(false);
+    useEffect(() => {
+      if (View) return;
+      load().then(
+        (module) => {
+          loaded = module[name];
+          setView(() => loaded);
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    if (View) return <View {...props} />;
+    if (!hasFailed) {
+      return (
+        <div class="nothing">
+          <Waiting />
+        </div>
+      );
+    }
+    return (
+      <Notice tone="bad" isAlert>
+        This view could not be loaded. The {server} was stopped, or replaced by another version.{" "}
+        <Button label="Load the page again" onClick={() => location.reload()} />
+      </Notice>
+    );
+  };
+}
 
 /** A time of the server, with its date on another day than now; the pointer shows it with milliseconds. */
 export const Time = ({ at }: { readonly at: string }) => (
@@ -25,14 +109,20 @@ export const Total = ({ count, view, filter }: TotalProps) => (
   </a>
 );
 
+interface FactsProps {
+  readonly values: Readonly<Record<string, ComponentChildren>>;
+  /** How a name is shown. Default: as it is. */
+  readonly label?: (name: string) => ComponentChildren;
+}
+
 /** Names with values; one without a value is left out. */
-export const Facts = ({ values }: { readonly values: Readonly<Record<string, ComponentChildren>> }) => (
+export const Facts = ({ values, label = (name) => name }: FactsProps) => (
   <dl class="facts">
     {Object.entries(values).map(
       ([name, value]) =>
         value && (
           <Fragment key={name}>
-            <dt>{name}</dt>
+            <dt>{label(name)}</dt>
             <dd>{value}</dd>
           </Fragment>
         ),

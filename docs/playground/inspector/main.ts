@@ -1,6 +1,6 @@
 // The inspector's page, whose mock is in a worker. The playground sends a new port whenever it starts a new worker.
 
-import { setTransport } from "../../../mock-server/inspector/page/src/state/mock.ts";
+import { setTransport } from "../../../mock-server/inspector/page/src/mock.ts";
 import { createPortClient, type PortClient } from "../port/port-client.ts";
 import { openActivity } from "./open-activity.ts";
 
@@ -26,4 +26,4 @@ setTransport({
   fetch: fetchOverPort,
   openStream: (url) => openActivity(() => fetchOverPort(new URL(url, `${location.origin}/_mock/`), {})),
 });
-await import("../../../mock-server/inspector/page/src/app/main.tsx");
+await import("../../../mock-server/inspector/page/src/app.tsx");

@@ -1,4 +1,4 @@
-import type { Filter } from "@workspace-tasks/page-parts/address.ts";
+import type { Filter } from "@workspace-tasks/page-parts/route.ts";
 import { pollAfterAction } from "@workspace-tasks/page-parts/state.ts";
 import type {
   Action,

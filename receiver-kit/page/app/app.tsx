@@ -1,6 +1,6 @@
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import { Clock, type SearchLink, Shell, type View } from "@workspace-tasks/page-parts/shell.tsx";
-import { polled, useAdvancing, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { polled, startPolling, useAdvancing, useResource } from "@workspace-tasks/page-parts/state.ts";
 import type { Overview } from "@workspace-tasks/receiver-kit/parts";
 import { api } from "./api.ts";
 import { ErrorsView } from "./errors.tsx";
@@ -9,6 +9,7 @@ import { OverviewView } from "./overview.tsx";
 import { states } from "./parts.tsx";
 import { TasksView } from "./tasks.tsx";
 import "./page.css";
+import { render } from "preact";
 
 const views: readonly View<Overview>[] = [
   { name: "overview", Component: OverviewView },
@@ -58,4 +59,13 @@ async function find(text: string): Promise<readonly SearchLink[]> {
     title: "Events whose last error contains it",
   };
   return isId ? [...ofIds, error] : [error, ...ofIds];
+}
+
+/** How often what is shown is read again while the page is visible. */
+const pollMs = 5_000;
+
+const root = document.getElementById("page");
+if (root) {
+  startPolling(pollMs);
+  render(<App />, root);
 }

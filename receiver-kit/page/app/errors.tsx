@@ -1,28 +1,21 @@
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { LinkButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListView, timeColumn } from "@workspace-tasks/page-parts/lists.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { plural } from "@workspace-tasks/page-parts/text.ts";
-import { Copied, Facts, Time } from "@workspace-tasks/page-parts/values.tsx";
+import { Absent, Copied, Facts, Time } from "@workspace-tasks/page-parts/values.tsx";
 import type { ErrorGroup, Overview } from "@workspace-tasks/receiver-kit/parts";
 import { api } from "./api.ts";
-import { BulkActions } from "./bulk.tsx";
-import { Ago, keyOf, tenantOf } from "./parts.tsx";
+import { Ago, BulkActions, keyOf, tenantOf } from "./parts.tsx";
 
 const columnsOf = (rows: readonly ErrorGroup[], nowMs: number): readonly Column<ErrorGroup>[] => [
   timeColumn("last", rows, ({ lastAt }) => lastAt, nowMs),
   column(
     "error, event",
     ["minmax(220px, 3fr)", "minmax(160px, 2fr)", "minmax(0, 1fr)"],
-    ({ message, event }) => (
-      <>
-        <span>{message}</span>
-        <span>{event ?? "no event"}</span>
-      </>
-    ),
-    { class: "two-lines", value: ({ message }) => message },
+    ({ message, event }) => [message, event ?? "no event"],
+    { value: ({ message }) => message },
   ),
   column("since", ["110px", null, null], ({ firstAt }) => <Time at={firstAt} />, {
     class: "muted",

@@ -1,28 +1,21 @@
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { ActionButton, Actions, CopyButton, Notice } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListView, timeColumn, usePages } from "@workspace-tasks/page-parts/lists.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { plural, shortId } from "@workspace-tasks/page-parts/text.ts";
-import { BodyText, Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
+import { Absent, BodyText, Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import type { EventDetail as Detail, EventSummary, Overview } from "@workspace-tasks/receiver-kit/parts";
 import { type ActionName, api } from "./api.ts";
-import { BulkActions } from "./bulk.tsx";
-import { Ago, EventBadge, keyOf, NextAttempt, states, tenantOf } from "./parts.tsx";
+import { Ago, BulkActions, EventBadge, keyOf, NextAttempt, states, tenantOf } from "./parts.tsx";
 
 const columnsOf = (rows: readonly EventSummary[], nowMs: number): readonly Column<EventSummary>[] => [
   timeColumn("received", rows, ({ receivedAt }) => receivedAt, nowMs),
   column(
     "event, tenant",
     ["minmax(130px, 1fr)", "minmax(110px, 1fr)", "minmax(0, 1fr)"],
-    ({ event, source }) => (
-      <>
-        <span>{event ?? "no event"}</span>
-        <span>{tenantOf(source)}</span>
-      </>
-    ),
-    { class: "two-lines", value: ({ event, source }) => `${event} ${source}` },
+    ({ event, source }) => [event ?? "no event", tenantOf(source)],
+    { value: ({ event, source }) => `${event} ${source}` },
   ),
   column("task", ["92px", "92px", "92px"], ({ task }) => <span class="mono">{task && shortId(task)}</span>, {
     class: "muted",
@@ -31,13 +24,8 @@ const columnsOf = (rows: readonly EventSummary[], nowMs: number): readonly Colum
   column(
     "state, next attempt",
     ["170px", "150px", "136px"],
-    (event) => (
-      <>
-        <EventBadge event={event} />
-        <NextAttempt event={event} />
-      </>
-    ),
-    { class: "two-lines", value: ({ state, dueAt }) => `${state} ${dueAt}` },
+    (event) => [<EventBadge event={event} />, <NextAttempt event={event} />],
+    { value: ({ state, dueAt }) => `${state} ${dueAt}` },
   ),
   column("last error", ["minmax(140px, 2fr)", null, null], ({ lastError }) => lastError, { class: "muted" }),
 ];

@@ -1,12 +1,11 @@
-import { type Filter, hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { Notice } from "@workspace-tasks/page-parts/controls.tsx";
 import { Histogram } from "@workspace-tasks/page-parts/histogram.tsx";
 import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
+import { type Filter, hashOf } from "@workspace-tasks/page-parts/route.ts";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { formatDuration, formatRelative, plural } from "@workspace-tasks/page-parts/text.ts";
-import { Total } from "@workspace-tasks/page-parts/values.tsx";
+import { Absent, Total } from "@workspace-tasks/page-parts/values.tsx";
 import type { ErrorList, EventSummary, Overview } from "@workspace-tasks/receiver-kit/parts";
 import { api } from "./api.ts";
 import { keyOfGroup } from "./errors.tsx";

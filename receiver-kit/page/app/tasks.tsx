@@ -1,11 +1,10 @@
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { LinkButton } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListView, timeColumn } from "@workspace-tasks/page-parts/lists.tsx";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import type { ViewProps } from "@workspace-tasks/page-parts/shell.tsx";
 import { polled, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { plural, shortId } from "@workspace-tasks/page-parts/text.ts";
-import { Copied, Time } from "@workspace-tasks/page-parts/values.tsx";
+import { Absent, Copied, Time } from "@workspace-tasks/page-parts/values.tsx";
 import type { EventSummary, Overview, TaskEvent } from "@workspace-tasks/receiver-kit/parts";
 import { api } from "./api.ts";
 import { EventBadge, EventLink, NextAttempt, tenantOf } from "./parts.tsx";
@@ -29,13 +28,8 @@ const columnsOf = (rows: readonly AffectedTask[], nowMs: number): readonly Colum
   column(
     "state, last error",
     ["minmax(180px, 2fr)", "minmax(130px, 1.5fr)", "minmax(0, 1fr)"],
-    ({ newest }) => (
-      <>
-        <EventBadge event={newest} />
-        <span>{newest.lastError}</span>
-      </>
-    ),
-    { class: "two-lines", value: ({ newest }) => `${newest.state} ${newest.lastError}` },
+    ({ newest }) => [<EventBadge event={newest} />, newest.lastError],
+    { value: ({ newest }) => `${newest.state} ${newest.lastError}` },
   ),
 ];
 

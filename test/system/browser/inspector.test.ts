@@ -350,6 +350,33 @@ describe("the keyboard in the inspector", () => {
   });
 });
 
+describe("the search of the inspector", () => {
+  it("keeps the focus in it when the link that has it is not found any more", async () => {
+    const { inspector } = shared();
+    const { page } = inspector;
+    const field = page.getByRole("searchbox", { name: "Search everything" });
+    const links = page.getByRole("navigation", { name: "Search results" }).getByRole("link");
+    await field.fill("none");
+    await links.filter({ hasText: "All tasks" }).waitFor();
+    let respond = () => {};
+    const held = new Promise<void>((resolve) => {
+      respond = resolve;
+    });
+    await page.route("**/v1/search?*", (route) => held.then(() => route.continue()));
+    const searching = page.waitForRequest("**/v1/search?*");
+    await field.fill("nothing");
+    await searching;
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => links.first().evaluate((link) => link.matches(":focus"))).toBe(true);
+    respond();
+    await page.locator("a[href$='text=nothing']").first().waitFor();
+    await expect.poll(() => field.evaluate((input) => input.matches(":focus"))).toBe(true);
+    await page.unroute("**/v1/search?*");
+    await field.fill("");
+    await field.blur();
+  });
+});
+
 describe("the page of the inspector", () => {
   it("says why a read failed, reads again, and shows no diagnosis before it has the secrets", async () => {
     const { inspector } = shared();

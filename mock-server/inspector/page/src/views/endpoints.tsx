@@ -1,33 +1,34 @@
 import type { EndpointDetail, EndpointSummary } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import {
   ActionButton,
   Actions,
   Button,
   LinkButton,
+  Notice,
+  SelectField,
   TextField,
 } from "@workspace-tasks/page-parts/controls.tsx";
 import { type Column, column, ListPanel, ListView } from "@workspace-tasks/page-parts/lists.tsx";
-import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { goTo, hashOf } from "@workspace-tasks/page-parts/route.ts";
 import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { Absent } from "@workspace-tasks/page-parts/status.tsx";
 import { formatRelative, formatTime, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
-import { Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
+import { Absent, Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import type { ViewProps } from "../app/views.ts";
-import { DeliveryBadge, EndpointName, StatusBadge } from "../parts/delivery-state.tsx";
+import type { ViewProps } from "../mock.ts";
+import { control } from "../mock.ts";
 import {
   byUrgency,
+  DeliveryBadge,
   describeHealth,
+  EndpointName,
   type Health,
   HealthStrip,
+  ReplayRejected,
+  StatusBadge,
   stateOfEndpoint,
   successRate,
-} from "../parts/health.tsx";
-import { control } from "../state/mock.ts";
-import { labelOfEndpoint } from "../text/endpoint-labels.ts";
-import { ReplayRejected } from "./deliveries/replay-rejected.tsx";
-import { SendEvent } from "./send-event.tsx";
+} from "../parts.tsx";
+import { labelOfEndpoint, parseJson } from "../text.ts";
 
 interface Row {
   readonly endpoint: EndpointSummary;
@@ -38,26 +39,20 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   column(
     "endpoint",
     ["minmax(200px, 1.4fr)", "minmax(110px, 1fr)", "minmax(0, 1fr)"],
-    ({ endpoint: { url, description, workspace, eventTypes } }) => (
-      <>
-        <EndpointName url={url} />
-        <span class="muted">
-          {[description || workspace, eventTypes?.join(", ")].filter(Boolean).join(" · ")}
-        </span>
-      </>
-    ),
-    { class: "two-lines", value: ({ endpoint }) => endpoint.url },
+    ({ endpoint: { url, description, workspace, eventTypes } }) => [
+      <EndpointName url={url} />,
+      [description || workspace, eventTypes?.join(", ")].filter(Boolean).join(" · "),
+    ],
+    { value: ({ endpoint }) => endpoint.url },
   ),
   column(
     "state",
     ["minmax(180px, 1.2fr)", "minmax(120px, 1.4fr)", "132px"],
-    ({ endpoint, health }) => (
-      <>
-        <StatusBadge status={stateOfEndpoint(endpoint.enabled, health)} />
-        <span class="muted">{describeHealth(health, nowMs)}</span>
-      </>
-    ),
-    { class: "two-lines", value: ({ endpoint, health }) => stateOfEndpoint(endpoint.enabled, health) },
+    ({ endpoint, health }) => [
+      <StatusBadge status={stateOfEndpoint(endpoint.enabled, health)} />,
+      describeHealth(health, nowMs),
+    ],
+    { value: ({ endpoint, health }) => stateOfEndpoint(endpoint.enabled, health) },
   ),
   column("last 20", ["104px", "104px", null], ({ health }) => <HealthStrip recent={health?.recent ?? []} />),
   column("accepted", ["76px", "76px", null], ({ health }) => successRate(health), {
@@ -258,4 +253,71 @@ function Secrets({ endpoint }: Pick<Row, "endpoint">) {
       </ul>
     </>
   );
+}
+
+/** Any event of the catalog with a payload that can be edited. */
+export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {
+  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? [];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [edited, setEdited] = useState<string | null>(null);
+  const [endpointId, setEndpointId] = useState("");
+  const [sent, setSent] = useState<string | null>(null);
+  const event = catalog.find(({ name }) => name === chosen) ?? catalog[0];
+  const payload = edited ?? (event ? JSON.stringify(event.example, null, 2) : "");
+  const send = async () => {
+    if (!event) return;
+    const { eventId } = await control.sendEvent({
+      name: event.name,
+      payload: parsePayload(payload),
+      ...(endpointId && { endpointId }),
+    });
+    setSent(eventId);
+  };
+  return (
+    <section class="panel" aria-label="Send an event">
+      <h3>Send an event</h3>
+      <div class="tools fill">
+        <SelectField
+          label="Event to send"
+          value={event?.name ?? ""}
+          options={catalog.map(({ name }) => name)}
+          onSelect={(name) => {
+            setChosen(name);
+            setEdited(null);
+          }}
+        />
+        <SelectField
+          label="To"
+          value={endpointId}
+          every="every endpoint that subscribes"
+          options={endpoints.map(({ id, url }) => ({ value: id, text: url }))}
+          onSelect={setEndpointId}
+        />
+      </div>
+      <TextField
+        label="Payload; the mock adds id, event, version, occurredAt and workspaceId"
+        rows={5}
+        value={payload}
+        onInput={setEdited}
+      />
+      <Actions>
+        <ActionButton label="Send event" onRun={send} class="primary" disabled={!event} />
+        {edited !== null && <Button label="Restore the example" onClick={() => setEdited(null)} />}
+      </Actions>
+      {sent && (
+        <Notice tone={endpoints.length === 0 ? "wait" : "good"}>
+          {endpoints.length === 0 ? "Sent, but there is no endpoint. " : "Sent. "}
+          <a href={hashOf("deliveries", null, { text: sent })}>Its deliveries</a>
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+function parsePayload(text: string): Record<string, unknown> {
+  const value = parseJson("the payload is", text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new Error("the payload must be a JSON object");
 }

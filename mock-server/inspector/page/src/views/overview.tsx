@@ -1,33 +1,34 @@
 import type { Overview, RecordedRequest } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { ActionButton, Actions, LinkButton } from "@workspace-tasks/page-parts/controls.tsx";
 import { Legend } from "@workspace-tasks/page-parts/histogram.tsx";
 import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
-import type { Activity } from "@workspace-tasks/page-parts/live.ts";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
+import type { Activity } from "@workspace-tasks/page-parts/state.ts";
 import { useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { lazyView } from "@workspace-tasks/page-parts/status.tsx";
 import { formatExact, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
-import { Time, Total } from "@workspace-tasks/page-parts/values.tsx";
+import { lazyView, Time, Total } from "@workspace-tasks/page-parts/values.tsx";
 import type { ComponentChildren } from "preact";
-import type { ViewProps } from "../app/views.ts";
+import type { ViewProps } from "../mock.ts";
+import { control, nameOfKey, transport, useClock } from "../mock.ts";
 import {
+  byUrgency,
+  DeliveryHistogram,
   describeDue,
+  describeHealth,
   EndpointName,
+  HealthStrip,
   NextAttempt,
   Outcome,
+  RequestHistogram,
   StatusBadge,
+  stateOfEndpoint,
+  successRate,
   toneOf,
-} from "../parts/delivery-state.tsx";
-import { byUrgency, describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/health.tsx";
-import { nameOfKey } from "../run/request-keys.ts";
-import { control, transport, useClock } from "../state/mock.ts";
-import { labelOfEndpoint } from "../text/endpoint-labels.ts";
-import { formatReset } from "../text/http-text.ts";
-import { nameOf } from "../text/request-labels.ts";
-import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
+} from "../parts.tsx";
+import { formatReset, labelOfEndpoint, nameOf } from "../text.ts";
 
 // With the snippets, which only a new mock shows here.
-const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
+const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
 
 export function OverviewView({ overview }: ViewProps) {
   return (

@@ -1,21 +1,21 @@
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import {
   ActionButton,
   Actions,
   CopyButton,
   LinkButton,
+  TextField,
   Toggles,
+  useTemporary,
 } from "@workspace-tasks/page-parts/controls.tsx";
-import { goTo } from "@workspace-tasks/page-parts/route.ts";
+import { goTo, hashOf } from "@workspace-tasks/page-parts/route.ts";
 import { useResource } from "@workspace-tasks/page-parts/state.ts";
 import { Copied, Facts, TextBlock } from "@workspace-tasks/page-parts/values.tsx";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { control, mockControl, mockUrl, transport, useClock, worldName, worldUrl } from "../mock.ts";
 import curl from "../snippets/curl.txt?raw";
 import receiver from "../snippets/receiver.txt?raw";
 import sdk from "../snippets/sdk.txt?raw";
-import { control, transport, useClock, worldUrl } from "../state/mock.ts";
-import { StatePanel } from "./state-panel.tsx";
-import { WorldsPanel } from "./worlds-panel.tsx";
+import { parseJson } from "../text.ts";
 
 /** How to connect a client and a receiver, the state as a file, and the worlds of the mock. */
 export function SetupView() {
@@ -119,3 +119,100 @@ function Snippets({ apiKey }: { readonly apiKey: string | null }) {
     </section>
   );
 }
+
+/** The state as a file: for a colleague, for a bug report, for `workspace-tasks mock --state`. */
+export function StatePanel() {
+  const field = useRef<HTMLInputElement>(null);
+  const [done, setDone] = useTemporary<string>(6_000);
+  const save = async () => {
+    download(JSON.stringify(await control.getSnapshot()));
+    setDone("Saved as mock-state.json. It holds the signing secrets of the mock.");
+  };
+  const restore = async () => {
+    const file = field.current?.files?.[0];
+    if (!file) throw new Error("choose a file first");
+    await control.restoreSnapshot(parseJson("the file is", await file.text()) as object);
+    setDone(`Restored ${file.name}.`);
+  };
+  return (
+    <section class="panel" aria-label="State">
+      <h3>State</h3>
+      <p>
+        Tasks, deliveries, requests, keys and time in one file. Another mock restores it here, or starts from
+        it: <code>workspace-tasks mock --state mock-state.json</code>.
+      </p>
+      <label>
+        File to restore
+        <input ref={field} type="file" accept=".json,application/json" />
+      </label>
+      <Actions>
+        <ActionButton label="Export state" onRun={save} class="primary" />
+        <ActionButton label="Replace state by the file" asksFirst onRun={restore} class="toned tone-bad" />
+      </Actions>
+      <div role="status">{done}</div>
+    </section>
+  );
+}
+
+function download(text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = "mock-state.json";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Isolated worlds of one mock, each with a page of its own. */
+export function WorldsPanel() {
+  const [changes, setChanges] = useState(0);
+  const worlds = useResource(
+    "worlds",
+    ["world", "clock"],
+    () => mockControl.listWorlds(),
+    () => changes,
+  );
+  const [name, setName] = useState("");
+  const current = worldName ?? "main";
+  const change = (run: () => Promise<unknown>) => async () => {
+    await run();
+    setName("");
+    setChanges(changes + 1);
+  };
+  const create = (from?: string) =>
+    change(() =>
+      mockControl.createWorld({ ...(name.trim() && { name: name.trim() }), ...(from && { from }) }),
+    );
+  return (
+    <section class="panel" aria-label="Worlds">
+      <h3>Worlds</h3>
+      <ul class="items">
+        {worlds?.data.map((world) => (
+          <li key={world.name}>
+            {world.name === current ? <b>{world.name}</b> : <a href={pageOf(world.name)}>{world.name}</a>}
+            <span class="muted">{world.clock} clock</span>
+            {world.name === current && <span class="muted">this page</span>}
+            {world.name !== "main" && world.name !== current && (
+              <Actions class="tools at-end">
+                <ActionButton
+                  label="Drop"
+                  asksFirst
+                  class="toned tone-bad"
+                  onRun={change(() => mockControl.dropWorld(world.name))}
+                  name={`Drop ${world.name}`}
+                />
+              </Actions>
+            )}
+          </li>
+        ))}
+      </ul>
+      <Actions class="tools fill">
+        <TextField label="Name of a new world" placeholder="world-1" value={name} onInput={setName} />
+        <ActionButton label="Create empty" onRun={create()} />
+        <ActionButton label="Copy this one" onRun={create(current)} />
+      </Actions>
+    </section>
+  );
+}
+
+/** On the address that the browser knows the mock by. */
+const pageOf = (name: string) => `${mockUrl}${name === "main" ? "" : `/w/${name}`}/_mock/`;

@@ -1,12 +1,9 @@
+import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
+import { hmac } from "fast-sha256";
+
 // Explains why a signature does not verify. The usual mistakes are tried one after another (other forms of the body,
 // the timestamp or the key), and the first one that makes the signature fit is named. Nothing leaves the page. The browser's
 // own HMAC is absent over plain http from another host, where a page must explain signatures too.
-
-import { formatDuration } from "@workspace-tasks/page-parts/text.ts";
-import { hmac } from "fast-sha256";
-import { createFinding, type Finding, type FindingCode } from "./finding.ts";
-import { compareWithSent, type SentAttempt } from "./sent-attempt.ts";
-
 export interface Secret {
   /** Its name on the page. */
   readonly label: string;
@@ -220,3 +217,176 @@ function sign(key: Uint8Array, id: string, timestamp: string, body: string): str
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const base64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
+
+// The mock has what it sent of a delivery with a known id. When no usual mistake explains a signature, the received
+// request is compared with that, header by header and byte by byte.
+
+/** One attempt of a delivery as the mock sent it. */
+export interface SentAttempt {
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly body: string;
+  /** Faults that altered it. */
+  readonly faults: readonly string[];
+}
+
+type ReceivedRequest = Pick<SentAttempt, "timestamp" | "signature" | "body">;
+
+/** The difference that makes the signature wrong, or `undefined` without attempts of the mock. */
+export function compareWithSent(
+  received: ReceivedRequest,
+  sent: readonly SentAttempt[],
+): Finding | undefined {
+  if (sent.length === 0) return undefined;
+  const twin = sent.find(({ timestamp }) => timestamp === received.timestamp.trim());
+  if (!twin) {
+    return createFinding("TIMESTAMP_ALTERED", { advice: sent.map(({ timestamp }) => timestamp).join(", ") });
+  }
+  if (twin.body !== received.body) {
+    return createFinding("BODY_ALTERED", { title: describeDifference(twin.body, received.body) });
+  }
+  if (twin.signature !== received.signature.trim()) {
+    return createFinding("SIGNATURE_ALTERED", { advice: twin.signature });
+  }
+  if (twin.faults.length > 0) return createFinding("ALTERED_BY_FAULT", { title: twin.faults.join(", ") });
+  return createFinding("SECRET_WRONG");
+}
+
+const contextCharacters = 12;
+
+const endOf = (text: string) => (text === "" ? "an empty body" : "the end of the body");
+
+/** Where two texts differ, in bytes, with an excerpt of both. */
+function describeDifference(sent: string, received: string): string {
+  let index = 0;
+  while (index < Math.min(sent.length, received.length) && sent[index] === received[index]) index++;
+  const byte = new TextEncoder().encode(sent.slice(0, index)).length;
+  const excerpt = (text: string) =>
+    index >= text.length ? endOf(text) : JSON.stringify(text.slice(index, index + contextCharacters));
+  return `at byte ${byte} the mock sent ${excerpt(sent)}, received ${excerpt(received)}`;
+}
+
+/** One thing that is wrong with a delivery that does not verify. */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly title: string;
+  /** What to do about it. */
+  readonly advice: string;
+}
+
+const passOn = "Pass the header on unchanged.";
+const rawBytes = "Verify the exact bytes that arrived, before anything parses or edits them.";
+
+/** Title and advice by code; a finding replaces the `…` of either by a detail. */
+const texts = {
+  ID_MISSING: ["webhook-id is missing", passOn],
+  SIGNATURE_MISSING: ["webhook-signature is missing", `${passOn} A proxy may have dropped it.`],
+  TIMESTAMP_MALFORMED: [
+    "webhook-timestamp is not plain digits of Unix seconds",
+    "Compare the header with what the attempt sent.",
+  ],
+  TIMESTAMP_TOO_OLD: [
+    "the attempt was signed … in the past by the mock's clock",
+    "A receiver with a tolerance of … rejects it. Give the receiver the mock's clock, or check both clocks.",
+  ],
+  TIMESTAMP_TOO_NEW: [
+    "the attempt was signed … in the future by the mock's clock",
+    "A receiver with a tolerance of … rejects it. Give the receiver the mock's clock, or check both clocks.",
+  ],
+  TIMESTAMP_VIRTUAL: [
+    "by this computer's clock the attempt was signed … away from now",
+    "A receiver with its own clock and a tolerance of … rejects it. Give the receiver the mock's clock, or start the mock with a real one.",
+  ],
+  TIMESTAMP_MILLISECONDS: [
+    "webhook-timestamp is in milliseconds",
+    "The header has Unix seconds; pass it on unchanged.",
+  ],
+  TIMESTAMP_WHITESPACE: ["webhook-timestamp has white space around it", passOn],
+  BODY_TRAILING_NEWLINE: ["the body has a trailing newline that was not signed", rawBytes],
+  BODY_NEWLINE_LOST: ["the body lost its trailing newline", rawBytes],
+  BODY_BYTE_ORDER_MARK: ["a byte order mark was put in front of the body", rawBytes],
+  BODY_WHITESPACE: ["the body has white space around it that was not signed", rawBytes],
+  BODY_LINE_ENDS: ["the line ends of the body were changed", rawBytes],
+  BODY_REWRITTEN: [
+    "the body was parsed and serialized again",
+    "Mount the webhook route before any JSON body parser and verify the raw bytes.",
+  ],
+  SECRET_WHITESPACE: ["the secret has white space around it", "Trim it where it is stored."],
+  SECRET_PREFIX_LEFT_ON: [
+    "the whole secret was used as the key, prefix included",
+    "Drop `whsec_`, then decode the rest from base64: those bytes are the key.",
+  ],
+  SECRET_NOT_DECODED: [
+    "the secret was used as text, not decoded from base64",
+    "Decode what follows `whsec_` from base64: those bytes are the key.",
+  ],
+  SECRET_EXPIRED: [
+    "signed with …, whose grace period is over",
+    "Take the current secret from the last rotation, or rotate with a longer grace period.",
+  ],
+  NO_SECRET: ["no secret to try", "Paste the endpoint's signing secret."],
+  SIGNATURE_HEX: ["the signature is written in hex", "The scheme writes base64: `v1,<base64>`."],
+  SIGNATURE_LIST: [
+    "the list of signatures was cut apart or lost its `v1,`",
+    "Split webhook-signature at spaces, then each part at its comma.",
+  ],
+  // Compared with the attempts of the mock.
+  TIMESTAMP_ALTERED: [
+    "no attempt of this delivery was signed at this timestamp",
+    `The mock sent …. ${passOn}`,
+  ],
+  BODY_ALTERED: [
+    "the body is not the one that was sent: …",
+    "Something between the mock and the verification changes the body. Verify the bytes that arrive.",
+  ],
+  SIGNATURE_ALTERED: ["webhook-signature is not the one that was sent", `The mock sent …. ${passOn}`],
+  ALTERED_BY_FAULT: ["a fault altered this attempt: …", "A receiver must reject it."],
+  SECRET_WRONG: [
+    "headers and body arrived as they were sent, so the secret is another one",
+    "Take the secret of the endpoint that this delivery was sent to; it may have been rotated since.",
+  ],
+  SECRET_OR_BODY_DIFFERS: [
+    "no usual mistake explains it, and the mock has sent no delivery of this id",
+    "Either the secret belongs to another endpoint, or the body was changed. Compare the body with the bytes of the attempt.",
+  ],
+} as const;
+
+export type FindingCode = keyof typeof texts;
+
+export function createFinding(
+  code: FindingCode,
+  details: { readonly title?: string | number; readonly advice?: string | number } = {},
+): Finding {
+  const [title, advice] = texts[code];
+  const fill = (text: string, detail: string | number = "") => text.replace("…", () => String(detail));
+  return { code, title: fill(title, details.title), advice: fill(advice, details.advice) };
+}
+
+/** The parts of a delivery that its signature is about. */
+export interface PastedRequest {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly body: string;
+}
+
+/**
+ * Finds headers and body in whatever was copied: a raw HTTP request, a curl command, headers printed as an
+ * object. The body is what follows the first empty line, or curl's `--data`. What is not found is empty.
+ */
+export function readPastedRequest(text: string): PastedRequest {
+  const header = (name: string) =>
+    new RegExp(`${name}["']?\\s*[:=]\\s*["'\`]?([^"'\`\\r\\n]*)`, "i").exec(text)?.[1]?.trim() ?? "";
+  return {
+    id: header("webhook-id"),
+    timestamp: header("webhook-timestamp"),
+    signature: header("webhook-signature"),
+    body: bodyIn(text),
+  };
+}
+
+function bodyIn(text: string): string {
+  const quoted = /--data(?:-binary|-raw)?[ =]'((?:[^']|'\\'')*)'/.exec(text)?.[1];
+  if (quoted !== undefined) return quoted.replaceAll(`'\\''`, "'");
+  return /\r?\n\r?\n([\s\S]*)$/.exec(text)?.[1] ?? "";
+}

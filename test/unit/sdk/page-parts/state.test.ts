@@ -5,7 +5,7 @@ import {
   recentMax,
   setConnection,
   versionOf,
-} from "@workspace-tasks/page-parts/live.ts";
+} from "@workspace-tasks/page-parts/state.ts";
 import { describe, expect, it } from "vitest";
 
 const activity = (type: string, sequence = 1): Activity => ({

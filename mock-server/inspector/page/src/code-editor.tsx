@@ -1,6 +1,3 @@
-// CodeMirror writes its style sheets with the CSS object model when it is in a shadow tree, and as an inline element
-// otherwise, which the Content-Security-Policy forbids.
-
 import {
   autocompletion,
   closeBrackets,
@@ -16,6 +13,8 @@ import { graphql } from "cm6-graphql";
 import type { GraphQLSchema } from "graphql";
 import { useEffect, useRef } from "preact/hooks";
 
+// CodeMirror writes its style sheets with the CSS object model when it is in a shadow tree, and as an inline element
+// otherwise, which the Content-Security-Policy forbids.
 interface Props {
   readonly label: string;
   /** The text at first. The editor holds its own: another text needs another `key`. */

@@ -1,4 +1,4 @@
-import { hashOf, parseHash } from "@workspace-tasks/page-parts/address.ts";
+import { hashOf, parseHash } from "@workspace-tasks/page-parts/route.ts";
 import { describe, expect, it } from "vitest";
 
 describe("hashOf and parseHash", () => {

@@ -1,13 +1,25 @@
 import type { Overview, SearchHit } from "@workspace-tasks/mock-server/control";
-import { hashOf } from "@workspace-tasks/page-parts/address.ts";
 import { ActionButton, Actions } from "@workspace-tasks/page-parts/controls.tsx";
-import { Clock, type SearchLink, Shell } from "@workspace-tasks/page-parts/shell.tsx";
-import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { hashOf } from "@workspace-tasks/page-parts/route.ts";
+import { Clock, type SearchLink, Shell, type View } from "@workspace-tasks/page-parts/shell.tsx";
+import { startStream, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatRelative } from "@workspace-tasks/page-parts/text.ts";
-import { deliveryStatuses } from "../parts/delivery-state.tsx";
-import { ClockContext, control, useClock, useReadClock, worldName } from "../state/mock.ts";
-import { views } from "./views.ts";
-import "../inspector.css";
+import { lazyView } from "@workspace-tasks/page-parts/values.tsx";
+import { render } from "preact";
+import {
+  ClockContext,
+  control,
+  transport,
+  useClock,
+  useReadClock,
+  type ViewProps,
+  worldName,
+} from "./mock.ts";
+import { deliveryStatuses } from "./parts.tsx";
+import { DeliveriesView } from "./views/deliveries.tsx";
+import { OverviewView } from "./views/overview.tsx";
+import { TasksView } from "./views/tasks.tsx";
+import "./inspector.css";
 
 const overviewTopics = [
   "task",
@@ -21,7 +33,7 @@ const overviewTopics = [
   "faults",
 ];
 
-export function App() {
+function App() {
   const { clock, nowMs } = useReadClock();
   const overview =
     useResource(
@@ -118,6 +130,38 @@ function ClockBar() {
   );
 }
 
+// What the first view does not need. The editor of Run is most of the page's code.
+const SignaturesView = lazyView(() => import("./views/signatures.tsx"), "SignaturesView");
+const EndpointsView = lazyView(() => import("./views/endpoints.tsx"), "EndpointsView");
+const RequestsView = lazyView(() => import("./views/requests.tsx"), "RequestsView");
+const FaultsView = lazyView<"FaultsView", ViewProps>(() => import("./views/faults.tsx"), "FaultsView");
+const RunView = lazyView(() => import("./views/run.tsx"), "RunView");
+const SetupView = lazyView<"SetupView", ViewProps>(() => import("./views/setup.tsx"), "SetupView");
+
+const sum = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).reduce((total, count) => total + count, 0);
+
+const views: readonly View<Overview>[] = [
+  { name: "overview", Component: OverviewView },
+  { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
+  {
+    name: "deliveries",
+    Component: DeliveriesView,
+    count: ({ deliveries }) => sum(deliveries),
+    alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
+  },
+  { name: "signatures", Component: SignaturesView },
+  { name: "endpoints", Component: EndpointsView, count: ({ endpoints }) => endpoints },
+  { name: "requests", Component: RequestsView, count: ({ requests }) => requests },
+  {
+    name: "faults",
+    Component: FaultsView,
+    alert: { tone: "wait", word: "active", count: ({ activeFaults }) => activeFaults },
+  },
+  { name: "run", Component: RunView },
+  { name: "setup", Component: SetupView },
+];
+
 /** Faults that the mock injects change everything else on the page. */
 function ActiveFaults({ count }: { readonly count: number }) {
   if (count === 0) return null;
@@ -132,4 +176,10 @@ function ActiveFaults({ count }: { readonly count: number }) {
       </Actions>
     </aside>
   );
+}
+
+const root = document.getElementById("page");
+if (root) {
+  startStream(() => transport.openStream("v1/stream"));
+  render(<App />, root);
 }
