@@ -4,13 +4,30 @@ import { dirname, join } from "node:path";
 import { packages, pages, root } from "./packages.ts";
 import { projectFiles } from "./project-files.ts";
 
-const builtFrom = join(root, ".tmp/built-from");
-const inputs =
-  /^(sdk|mock-server|receiver-kit|docs\/generate|test\/bench\/results)\b|^scripts\/(build|packages|write)|^(package|package-lock|tsconfig)\.json$|^schema\.graphql$/;
+/** Says whether something was built from its inputs as they are. @param name of a file, which holds their hash */
+export function buildStamp(name: string, inputs: RegExp) {
+  const file = join(root, ".tmp", name);
+  return {
+    isCurrent: () => existsSync(file) && readFileSync(file, "utf8") === hashOf(inputs),
+    /** Called before a build, which may end in the middle: its output is then of no sources. */
+    clear: () => rmSync(file, { force: true }),
+    set() {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, hashOf(inputs));
+    },
+  };
+}
+
+const stamp = buildStamp(
+  "built-from",
+  /^(sdk|mock-server|receiver-kit|docs\/generate|test\/bench\/results)\b|^scripts\/(build|packages|write)|^(package|package-lock|tsconfig)\.json$|^schema\.graphql$/,
+);
+
+export const { clear: setUnbuilt, set: setBuilt } = stamp;
 
 /** Whether each dist/ was built from the sources as they are. */
 export function isBuilt(): boolean {
-  if (!existsSync(builtFrom) || readFileSync(builtFrom, "utf8") !== hashOf(inputs)) return false;
+  if (!stamp.isCurrent()) return false;
   const files = packages.flatMap(({ folder, entries }) =>
     entries.flatMap(({ out }) => [`${folder}/dist/${out}.js`, `${folder}/dist/${out}.d.ts`]),
   );
@@ -22,18 +39,8 @@ export function isBuilt(): boolean {
   return [...files, ...others].every((file) => existsSync(join(root, file)));
 }
 
-/** Before a build, which may end in the middle: its output is then of no sources. */
-export function setUnbuilt(): void {
-  rmSync(builtFrom, { force: true });
-}
-
-export function setBuilt(): void {
-  mkdirSync(dirname(builtFrom), { recursive: true });
-  writeFileSync(builtFrom, hashOf(inputs));
-}
-
 /** Of the files of the project whose paths match. */
-export function hashOf(paths: RegExp): string {
+function hashOf(paths: RegExp): string {
   const hash = createHash("sha256");
   for (const file of projectFiles(root, "").filter((path) => paths.test(path)))
     hash.update(file).update(readFileSync(join(root, file)));

@@ -11,5 +11,5 @@ export interface Captured {
 export declare function capture(
   command: string,
   args: readonly string[],
-  options?: SpawnOptions & { readonly onLine?: ((line: string) => void) | undefined },
+  options?: SpawnOptions,
 ): Promise<Captured>;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 /** Runs a command. Resolves with what it wrote, and with its exit code, its signal or why it did not start. */
-export function capture(command, args, { onLine, ...options } = {}) {
+export function capture(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
     const written = { stdout: "", output: "" };
@@ -10,7 +10,6 @@ export function capture(command, args, { onLine, ...options } = {}) {
       createInterface({ input: stream }).on("line", (line) => {
         if (stream === child.stdout) written.stdout += `${line}\n`;
         written.output += `${line}\n`;
-        onLine?.(line);
       });
     }
     // What it has started may outlive it, after a time limit for example, and keep the pipes open. What it has written is

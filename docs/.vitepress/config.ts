@@ -3,11 +3,7 @@ import { defineConfig } from "vitepress";
 import { root } from "../../scripts/packages.ts";
 import { projectFiles } from "../../scripts/project-files.ts";
 import { anchorOf } from "../../test/support/dead-links.ts";
-import { drawDiagrams } from "./markdown/diagrams.ts";
-import { dropEmptyHeaders } from "./markdown/empty-headers.ts";
-import { keepBraces } from "./markdown/keep-braces.ts";
-import { linkPages } from "./markdown/links.ts";
-import { showPackageManagers } from "./markdown/package-managers.ts";
+import { extendMarkdown } from "./markdown.ts";
 import { pageOf, referenceFolder } from "./pages.ts";
 import { sideBar } from "./side-bar.ts";
 
@@ -48,13 +44,7 @@ export default defineConfig({
     anchor: { slugify: anchorOf },
     image: { lazyLoad: true },
     languageAlias: { layers: "txt" }, // of ARCHITECTURE.md
-    config(md) {
-      keepBraces(md);
-      dropEmptyHeaders(md);
-      linkPages(md, sourceOf, repository);
-      showPackageManagers(md);
-      drawDiagrams(md);
-    },
+    config: (md) => extendMarkdown(md, sourceOf, repository),
   },
   transformPageData: ({ filePath }) => {
     const isMade = filePath.startsWith(`${referenceFolder}/`);

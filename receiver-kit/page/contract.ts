@@ -17,9 +17,7 @@ import type { DeliveryChannel, InboxRowState } from "../inbox/row.ts";
 export interface Overview {
   /** Of the inbox's process. */
   readonly now: string;
-  readonly source: string | null;
   readonly readOnly: boolean;
-  readonly showBodies: boolean;
   /** Who looks, as `authorize` says. */
   readonly actor: string | null;
   /** For actions, in the header `x-page-token`. */
@@ -48,21 +46,9 @@ export interface Activity {
 }
 
 export interface ReceiverNumbers {
-  readonly running: number;
-  readonly accepted: number;
-  readonly duplicates: number;
-  readonly attempts: Readonly<Record<string, number>>;
-  readonly rejections: Readonly<Record<string, number>>;
-  readonly ignored: Readonly<Record<string, number>>;
   readonly storingForMs: number | null;
   readonly claimingForMs: number | null;
-  readonly reconcile: {
-    readonly examined: number;
-    readonly enqueued: number;
-    readonly corrected: number;
-    readonly failed: number;
-    readonly succeededAgoMs: number | null;
-  };
+  readonly reconcile: { readonly failed: number; readonly succeededAgoMs: number | null };
 }
 
 export interface ProcessLeases {

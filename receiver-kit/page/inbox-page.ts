@@ -67,7 +67,7 @@ export function inboxPage<Transaction>(
   return createInboxPage({ ...parts, stats: () => receiver.stats() }, options);
 }
 
-type Shown = Pick<PageSettings, "inbox" | "open" | "source" | "stats" | "clock" | "logger">;
+type Shown = Pick<PageSettings, "inbox" | "open" | "stats" | "clock" | "logger">;
 
 /** @param shown the inbox; the command has no receiver */
 export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxPage {

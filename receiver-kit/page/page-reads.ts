@@ -26,7 +26,7 @@ export async function readOverview(
   inbox: InboxStore,
   nowMs: number,
   stats: ReceiverStats | undefined,
-): Promise<Omit<page.Overview, "source" | "readOnly" | "showBodies" | "actor" | "token">> {
+): Promise<Omit<page.Overview, "readOnly" | "actor" | "token">> {
   const [{ rows, oldestPendingMs }, newest, leases, failures] = await Promise.all([
     stats ? stats.inbox : inbox.stats(),
     inbox.list({ limit: activityMax }),
@@ -39,7 +39,13 @@ export async function readOverview(
     rows,
     oldestPendingMs,
     activity: activityOf(newest, nowMs),
-    receiver: stats ? numbersOf(stats) : null,
+    receiver: stats
+      ? {
+          storingForMs: stats.outage.storingForMs,
+          claimingForMs: stats.outage.claimingForMs,
+          reconcile: { failed: stats.reconcile.failed, succeededAgoMs: stats.reconcile.succeededAgoMs },
+        }
+      : null,
     processes: processesOf(leases),
     sources: sourcesOf(newest, failures),
     reconciled: summaries.filter(({ channel }) => channel === "reconcile").slice(0, reconciledMax),
@@ -66,18 +72,6 @@ function activityOf(newest: readonly InboxRowSummary[], nowMs: number): page.Act
     isPartial: newest.length === activityMax,
   };
 }
-
-const numbersOf = (stats: ReceiverStats): page.ReceiverNumbers => ({
-  running: stats.running,
-  accepted: stats.ingest.accepted,
-  duplicates: stats.ingest.duplicates,
-  attempts: stats.attempts,
-  rejections: stats.rejections as Readonly<Record<string, number>>,
-  ignored: stats.ignored,
-  storingForMs: stats.outage.storingForMs,
-  claimingForMs: stats.outage.claimingForMs,
-  reconcile: stats.reconcile,
-});
 
 function processesOf(leases: Awaited<ReturnType<InboxStore["leases"]>>): readonly page.ProcessLeases[] {
   const workers = new Map<string, page.ProcessLeases>();

@@ -6,6 +6,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { pageHeaders, typeOfPageFile } from "@workspace-tasks/kernel/page-headers.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
@@ -40,7 +41,6 @@ export interface PageResponse {
 export interface PageSettings {
   readonly inbox: InboxStore;
   readonly open: () => Promise<void>;
-  readonly source: string | null;
   readonly stats: (() => Promise<ReceiverStats>) | undefined;
   readonly clock: Clock;
   readonly logger: ReceiverLogger;
@@ -56,7 +56,8 @@ class PageError extends Error {
 
   constructor(status: number, code: string, message: string) {
     super(message);
-    [this.status, this.code] = [status, code];
+    this.status = status;
+    this.code = code;
   }
 }
 
@@ -123,11 +124,9 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   }
 
   async function overview(actor: string | null): Promise<Overview> {
-    const { source, showBodies } = settings;
     const numbers = await readNumbers();
     const token = settings.readOnly ? undefined : await tokenOf(actor);
-    const readOnly = token === undefined;
-    return { ...numbers, source, readOnly, showBodies, actor, token: token ?? "" };
+    return { ...numbers, readOnly: token === undefined, actor, token: token ?? "" };
   }
 
   async function read(path: string, query: URLSearchParams, actor: string | null): Promise<object> {
@@ -153,7 +152,7 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
         );
       }
       case "api/count":
-        return reads.preview(inbox, filterOf(toAction(required(query, "action")), query, clock.now()));
+        return reads.preview(inbox, filterOf(actionOf(required(query, "action")), query, clock.now()));
     }
     throw new PageError(404, "NOT_FOUND", "there is no such address");
   }
@@ -208,12 +207,12 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
       await settings.open();
       return json(200, await read(path, query, actor));
     }
-    const action = method === "POST" ? /^api\/(replay|discard)$/.exec(path)?.[1] : undefined;
+    const action = method === "POST" ? actionNames.find((name) => path === `api/${name}`) : undefined;
     if (!action) throw new PageError(405, "METHOD_NOT_ALLOWED", "expected GET, or POST of an action");
     if (settings.readOnly) throw readOnly();
     await settings.open();
     await requireToken(request.header("x-page-token") ?? "", actor);
-    return json(200, await change(toAction(action), await readJsonBody(request), actor, deadline));
+    return json(200, await change(action, await readJsonBody(request), actor, deadline));
   }
 
   async function actorOf(request: PageRequest): Promise<string | null> {
@@ -241,12 +240,11 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   function fileOf(name: string): PageResponse {
     const file = settings.files.get(name);
     if (!file) throw new PageError(404, "NOT_FOUND", "there is no such file");
-    const type = types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
     // Names in assets/ carry a hash of the content.
     const cache = name.startsWith("assets/") ? "private, max-age=31536000, immutable" : "no-store";
     return {
       status: 200,
-      headers: { ...safeHeaders, "content-type": type, "cache-control": cache },
+      headers: { ...pageHeaders, "content-type": typeOfPageFile(name), "cache-control": cache },
       body: file,
     };
   }
@@ -271,31 +269,15 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   };
 }
 
-type ActionName = "replay" | "discard";
+const actionNames = ["replay", "discard"] as const;
+type ActionName = (typeof actionNames)[number];
 
 const everySource = "";
 const secretMark = "page-secret";
 
-const types: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  txt: "text/plain; charset=utf-8",
-};
-
-/** The page runs no inline code, and sends requests only to its own place. */
-const safeHeaders = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
-
 const json = (status: number, value: object): PageResponse => ({
   status,
-  headers: { ...safeHeaders, "content-type": "application/json", "cache-control": "no-store" },
+  headers: { ...pageHeaders, "content-type": "application/json", "cache-control": "no-store" },
   body: JSON.stringify(value),
 });
 
@@ -365,8 +347,9 @@ function isEqual(given: string, expected = ""): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function toAction(given: string): ActionName {
-  if (given === "replay" || given === "discard") return given;
+function actionOf(given: string): ActionName {
+  const action = actionNames.find((name) => name === given);
+  if (action) return action;
   throw invalid("action: expected replay or discard");
 }
 
@@ -387,12 +370,7 @@ function toFilter(
 ): reads.FilterWithSource {
   const unknownName = [...query.keys()].find((name) => !filterNames.includes(name) && !others.includes(name));
   if (unknownName !== undefined) throw invalid(`expected the filters ${filterNames.join(", ")}`);
-  const text = (name: string) => {
-    const given = query.get(name);
-    if (given?.includes("\0") || (given?.length ?? 0) > 1_000)
-      throw invalid(`${name}: expected a shorter text`);
-    return given || undefined;
-  };
+  const text = (name: string) => textOf(query, name);
   const list = (name: string) => text(name)?.split(",").filter(Boolean);
   const timeMs = (name: string) => {
     const given = text(name);
@@ -417,9 +395,17 @@ function toFilter(
 }
 
 function required(query: URLSearchParams, name: string): string {
+  const given = textOf(query, name);
+  if (given === undefined) throw invalid(`${name}: expected a text`);
+  return given;
+}
+
+/** `undefined` for one that is absent or empty. */
+function textOf(query: URLSearchParams, name: string): string | undefined {
   const given = query.get(name);
-  if (given && given.length <= 1_000 && !given.includes("\0")) return given;
-  throw invalid(`${name}: expected a text`);
+  if (given?.includes("\0") || (given?.length ?? 0) > 1_000)
+    throw invalid(`${name}: expected a shorter text`);
+  return given || undefined;
 }
 
 function wholeNumber(query: URLSearchParams, name: string, max: number): number | undefined {

@@ -1,7 +1,7 @@
 // The inspector's page, whose mock is in a worker. The playground sends a new port whenever it starts a new worker.
 
 import { setTransport } from "../../../mock-server/inspector/page/src/mock.ts";
-import { createPortClient, type PortClient } from "../port/port-client.ts";
+import { createPortClient, type PortClient } from "../port.ts";
 import { openActivity } from "./open-activity.ts";
 
 let client: PortClient | undefined;

@@ -5,7 +5,7 @@ import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/re
 import { createClient } from "@workspace-tasks/sdk";
 import { createMock } from "../../../mock-server/create-mock.ts";
 import type { ReceiverFunction } from "../../../mock-server/outbound.ts";
-import { servePort } from "../port/serve-port.ts";
+import { servePort } from "../port.ts";
 import { describe, describeError } from "./describe.ts";
 import type { FromWorker, Line, ToWorker } from "./messages.ts";
 import { webPlatform } from "./web-platform.ts";

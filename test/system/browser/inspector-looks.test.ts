@@ -8,7 +8,7 @@ import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, shareInspector, widescreen } from "./support/inspector-page.ts";
-import { overflowPixels, phoneRules, twoFrames, violations } from "./support/violations.ts";
+import { expectGoodLooks, overflowPixels, violations } from "./support/violations.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
 const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
@@ -57,20 +57,11 @@ async function show(view: string): Promise<InspectorPage> {
   return inspector;
 }
 
-/** That the name of each control begins as it is labelled is no rule by default. */
-const rules = { "label-content-name-mismatch": { enabled: true } };
-
 it.each(Object.keys(views))(
   "%s of the inspector passes the accessibility checks and does not scroll sideways, wide and light, and on a phone and dark",
   async (view) => {
     const { page } = await show(view);
-    expect(await violations(page, { rules })).toEqual([]);
-    expect(await overflowPixels(page)).toBe(0);
-    await page.setViewportSize(phone);
-    await page.emulateMedia({ colorScheme: "dark" });
-    await twoFrames(page);
-    expect(await violations(page, phoneRules)).toEqual([]);
-    expect(await overflowPixels(page)).toBe(0);
+    await expectGoodLooks(page, view);
   },
 );
 
@@ -78,7 +69,7 @@ it("the help dialog of the inspector passes the accessibility checks", async () 
   const inspector = await show("overview");
   await inspector.button("? Keys and words").click();
   await inspector.page.getByRole("dialog").waitFor();
-  expect(await violations(inspector.page, { rules })).toEqual([]);
+  expect(await violations(inspector.page)).toEqual([]);
   await inspector.button("Close").click();
 });
 

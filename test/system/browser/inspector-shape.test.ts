@@ -188,12 +188,3 @@ it("every view has its tools in two lines at most at 1024 pixels, and a hint of 
   const mask = await page.evaluate('getComputedStyle(document.querySelector(".views")).maskImage');
   expect(mask).toContain("gradient");
 });
-
-it("how to connect, the partner key included, is at hand after the first task (I12)", async () => {
-  const { inspector } = shared();
-  await inspector.show("#/overview");
-  const { page } = inspector;
-  await page.getByRole("link", { name: "Connect" }).click();
-  await inspector.button("Copy the partner key").waitFor();
-  expect(await page.getByRole("region", { name: "Connect" }).textContent()).toContain("wtp_");
-});

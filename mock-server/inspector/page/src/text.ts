@@ -1,3 +1,5 @@
+// Texts of the page about endpoints, requests, bodies, deliveries and faults.
+
 import type {
   ApiFault,
   DeliveryDetail,
@@ -39,8 +41,6 @@ export function reasonOf({ errors, rejection, faults, status }: RecordedRequest)
     (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}`.trimEnd() : `${status}`)
   );
 }
-
-// Texts of requests, responses and bodies.
 
 /** When the window of a rate limit ends. One that has ended is read again, which takes a moment. */
 export const formatReset = (atMs: number, nowMs: number): string =>
@@ -118,8 +118,6 @@ function fenced(text: string): string {
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${formatBody(text)}\n${fence}`;
 }
-
-// Labels of injected faults, and the faults that one press adds.
 
 export interface Preset<Fault> {
   readonly label: string;

@@ -29,27 +29,47 @@ export const labelsStay = (pause = 1) => `
 export type PageServer = Pick<MockServer, "baseUrl" | "inspectorUrl">;
 
 /**
- * The inspector page in a browser context of its own. Closing it throws after an error on the console, an exception,
- * or a request to another server than the mock.
+ * A page in a browser context of its own. Closing it throws after an error on the console, an exception, or a request to
+ * another server than its own.
  */
-export class InspectorPage implements AsyncDisposable {
+export class WatchedPage implements AsyncDisposable {
   /** Errors; a test that provokes some removes them. */
   readonly complaints: string[] = [];
   readonly page: Page;
-  readonly #mock: PageServer;
 
-  private constructor(page: Page, mock: PageServer) {
+  protected constructor(page: Page, origin: string) {
     this.page = page;
-    this.#mock = mock;
+    page.setDefaultTimeout(30_000);
     page.on("pageerror", (error) => this.complaints.push(`exception: ${error.message}`));
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) this.complaints.push(message.text());
     });
-    page.on("request", (request) => {
+    // Of its workers and frames, too.
+    page.context().on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(`${mock.baseUrl}/`) && !/^(data|blob):/.test(url))
+      if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))
         this.complaints.push(`request to ${url}`);
     });
+  }
+
+  throwComplaints(): void {
+    const all = this.complaints.splice(0);
+    if (all.length > 0) throw new Error(`the page misbehaved: ${all.join("; ")}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.page.context().close();
+    this.throwComplaints();
+  }
+}
+
+/** The page of the inspector, or of an inbox, which is made of the same parts. */
+export class InspectorPage extends WatchedPage {
+  readonly #mock: PageServer;
+
+  private constructor(page: Page, mock: PageServer) {
+    super(page, mock.baseUrl);
+    this.#mock = mock;
   }
 
   static async open(mock: PageServer, options: PageOptions = {}): Promise<InspectorPage> {
@@ -60,7 +80,6 @@ export class InspectorPage implements AsyncDisposable {
     await context.addInitScript(labelsStay(hasOwnPauses ? 1 : 0.1));
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const opened = new InspectorPage(await context.newPage(), mock);
-    opened.page.setDefaultTimeout(30_000);
     await opened.page.goto(`${mock.inspectorUrl}${hash}`);
     await opened.page.getByRole("status").getByText("live").waitFor();
     return opened;
@@ -99,16 +118,6 @@ export class InspectorPage implements AsyncDisposable {
 
   get clipboard(): Promise<string> {
     return this.page.evaluate("navigator.clipboard.readText()");
-  }
-
-  throwComplaints(): void {
-    const all = this.complaints.splice(0);
-    if (all.length > 0) throw new Error(`the page misbehaved: ${all.join("; ")}`);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.page.context().close();
-    this.throwComplaints();
   }
 }
 

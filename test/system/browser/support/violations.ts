@@ -1,5 +1,7 @@
 import axe from "axe-core";
 import type { Frame, Page } from "playwright-core";
+import { expect } from "vitest";
+import { phone } from "./inspector-page.ts";
 
 interface Violation {
   readonly id: string;
@@ -16,9 +18,23 @@ export async function violations(page: Page | Frame, options: object = {}): Prom
 }
 
 /** Rules whose result depends on the theme, the size or which of list and detail a phone shows. */
-export const phoneRules = {
+const phoneRules = {
   runOnly: ["color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable"],
 };
+
+/** That the name of each control begins as it is labelled is no rule by default. */
+const rules = { "label-content-name-mismatch": { enabled: true } };
+
+/** Whether the page is accessible and does not scroll sideways: as it is, then on a phone in the dark. */
+export async function expectGoodLooks(page: Page, view: string): Promise<void> {
+  expect(await violations(page, { rules }), view).toEqual([]);
+  expect(await overflowPixels(page), view).toBe(0);
+  await page.setViewportSize(phone);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await twoFrames(page);
+  expect(await violations(page, phoneRules), `${view} on a phone`).toEqual([]);
+  expect(await overflowPixels(page), `${view} on a phone`).toBe(0);
+}
 
 /** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
 export const overflowPixels = (page: Page) =>

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPortClient } from "../../../../docs/playground/port/port-client.ts";
-import { servePort } from "../../../../docs/playground/port/serve-port.ts";
+import { createPortClient, servePort } from "../../../../docs/playground/port.ts";
 
 function connect(fetch: (url: string, init: RequestInit) => Promise<Response>) {
   const { port1, port2 } = new MessageChannel();
