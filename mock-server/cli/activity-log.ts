@@ -21,35 +21,21 @@ export interface LineOptions {
   readonly world?: string | undefined;
 }
 
-interface LogLine {
-  readonly time: string;
-  /** A single line, without its time. */
-  readonly text: string;
-  /** What equal lines have in common, coloured alike: not how long they took. */
-  readonly group: string;
-}
-
 /** The line of an activity, without a line break; `null` for one that is not logged. */
-export function lineOf(activity: LoggedActivity, options: LineOptions): LogLine | null {
+export function lineOf(activity: LoggedActivity, options: LineOptions): string | null {
   const line = textOf(activity);
   return line && laidOut(line, timeOf(activity, options.date), options);
 }
 
 /** The line with its time in front, its secrets masked. */
 function laidOut(
-  line: Line,
+  { noun, status, level, subject, parts }: Line,
   time: string,
   { color, world: name }: Pick<LineOptions, "color" | "world">,
-): LogLine {
+): string {
   const world = name === undefined ? "" : `[${name}] `;
-  const status = painter(color)(line.status, line.level);
-  const textWith = (parts: readonly string[]) =>
-    `${world}${line.noun.padEnd(8)} ${status} ${plain([line.subject, parts.filter(Boolean).join(", ")].join(" ").trimEnd())}`;
-  return {
-    time,
-    text: textWith([...line.timing, ...line.parts, ...line.next]),
-    group: textWith(line.parts),
-  };
+  const text = plain(`${subject} ${parts.filter(Boolean).join(", ")}`.trimEnd());
+  return `${time} ${world}${noun.padEnd(8)} ${painter(color)(status, level)} ${text}`;
 }
 
 /** What a line says, before it is laid out. */
@@ -58,9 +44,8 @@ export interface Line {
   readonly status: string;
   readonly level: "good" | "bad" | "info";
   readonly subject: string;
-  readonly timing: readonly string[];
+  /** Separated by commas; empty ones are left out. */
   readonly parts: readonly string[];
-  readonly next: readonly string[];
 }
 
 function textOf(activity: LoggedActivity): Line | null {
@@ -82,7 +67,7 @@ function textOf(activity: LoggedActivity): Line | null {
 }
 
 const note = (noun: string, subject: string): Line => {
-  return { noun, status: "---", level: "info", subject, timing: [], parts: [], next: [] };
+  return { noun, status: "---", level: "info", subject, parts: [] };
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -101,13 +86,12 @@ function requestLine(request: Fields): Line {
     status: statusText(status),
     level: error || status === null ? "bad" : "good",
     subject: String(operations || operationName || "no operation"),
-    timing: [`in ${durationText(Number(durationMs))}`],
     parts: [
+      `in ${durationText(Number(durationMs))}`,
       reason.replace(/^: /, ""),
       request["overridden"] === undefined ? "" : "override",
       faults.length > 0 ? `fault: ${faults.join(", ")}` : "",
     ],
-    next: [],
   };
 }
 
@@ -120,12 +104,12 @@ function attemptLine(delivery: LoggedActivity, attempt: Fields): Line {
     status: statusText(status),
     level: hasFailed ? "bad" : "good",
     subject: `${event} → ${url == null ? endpointId : withoutSecrets(String(url))}`,
-    timing: [`in ${durationText(Number(durationMs))}`],
     parts: [
+      `in ${durationText(Number(durationMs))}`,
       hasFailed ? withoutStatus(String(error)) : "",
       kind === "scheduled" ? `try ${tries} of ${triesMax}` : `${kind}`,
+      hasFailed ? nextOf(delivery) : "",
     ],
-    next: hasFailed ? [nextOf(delivery)] : [],
   };
 }
 
@@ -162,61 +146,18 @@ function timeOf({ at, atMs }: LoggedActivity, date: boolean): string {
 export interface LogOutput {
   print(activity: LoggedActivity, options: Omit<LineOptions, "color">): void;
   printLine(line: Line, time: string): void;
-  /** Prints what is counted of equal lines. */
-  end(): void;
 }
 
-/** The log of a command. On a terminal lines are wrapped, and equal ones within a second are counted. */
+/** The log of a command. On a terminal lines are wrapped. */
 export function createLogOutput(io: CommandIo): LogOutput {
   const color = usesColor(io);
   const write = createBoundedOutput(io.stdout, (line) => wrapLines(line, lineWidth(io.stdout), hanging));
-  const groups = io.isTTY ? createLineGroups(write, painter(color)) : null;
-  const add = (line: LogLine) => {
-    if (groups) groups.add(line);
-    else write(`${line.time} ${line.text}`);
-  };
   return {
     print(activity, options) {
       const line = lineOf(activity, { ...options, color });
-      if (line) add(line);
+      if (line !== null) write(line);
     },
-    printLine: (line, time) => add(laidOut(line, time, { color })),
-    end: () => groups?.flush(),
-  };
-}
-
-const groupMs = 1_000;
-/** Different lines within the time of a group; more are printed one by one. */
-const groupsMax = 200;
-
-/** Writes the first of equal lines at once, and how many more there were when a second has passed. */
-function createLineGroups(write: (line: string) => void, paint: ReturnType<typeof painter>) {
-  const groups = new Map<string, { more: number; last: LogLine }>();
-  let timer: NodeJS.Timeout | undefined;
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    for (const { more, last } of groups.values()) {
-      if (more === 1) write(`${last.time} ${last.text}`);
-      if (more > 1) write(`${last.time} ${last.group} ${paint(`(${more} more)`, "dim")}`);
-    }
-    groups.clear();
-  }
-
-  return {
-    flush,
-    add(line: LogLine) {
-      const group = groups.get(line.group);
-      if (group) {
-        group.more += 1;
-        group.last = line;
-        return;
-      }
-      write(`${line.time} ${line.text}`);
-      if (groups.size < groupsMax) groups.set(line.group, { more: 0, last: line });
-      timer ??= setTimeout(flush, groupMs).unref();
-    },
+    printLine: (line, time) => write(laidOut(line, time, { color })),
   };
 }
 

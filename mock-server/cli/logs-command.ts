@@ -60,22 +60,18 @@ async function printActivities(
   const output = json ? jsonOutput(io) : createLogOutput(io);
   const print = (activity: LoggedActivity) => output.print(activity, { date: mode === "virtual" });
   const stream = once ? null : await openStream(mockUrlOf(address, io), io.stop);
-  try {
-    for (const activity of await pastActivities(control, last)) print(activity);
-    if (stream) await follow(stream, print, io.stop);
-  } finally {
-    output.end();
-  }
+  for (const activity of await pastActivities(control, last)) print(activity);
+  if (stream) await follow(stream, print, io.stop);
 }
 
 /** The activities that have a line, as JSON. */
-function jsonOutput({ stdout }: CommandIo): Pick<LogOutput, "print" | "end"> {
+function jsonOutput({ stdout }: CommandIo): Pick<LogOutput, "print"> {
   const write = createBoundedOutput(stdout);
-  const options = { color: false, date: true };
-  const print = (activity: LoggedActivity) => {
-    if (lineOf(activity, options) !== null) write(JSON.stringify(activity));
+  return {
+    print(activity) {
+      if (lineOf(activity, { color: false, date: true }) !== null) write(JSON.stringify(activity));
+    },
   };
-  return { print, end: () => {} };
 }
 
 /** Newest activities of the journal and of the deliveries, oldest first. */

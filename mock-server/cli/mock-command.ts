@@ -220,7 +220,6 @@ function logMock(mock: MockServer, io: CommandIo): () => void {
 
   return () => {
     for (const world of [mock, ...mock.worlds.list()]) stops.get(world)?.();
-    output.end();
     // A reader that has stopped reading must not keep the process alive.
     if ((io.stdout.writableLength ?? 0) > 0) io.endsUnread?.(500);
   };

@@ -18,12 +18,13 @@ import type { Listener } from "../create-mock.ts";
 import { MockServerError } from "../errors.ts";
 import { ConnectionCutError, type WireResponse } from "../faults.ts";
 import { decodeBody } from "../graphql/request.ts";
-import { holdRequest, type RequestHold } from "../http/request-hold.ts";
 import {
   clocksFor,
   type Handler,
+  holdRequest,
   type Located,
   locate,
+  type RequestHold,
   routerAt,
   type Service,
   serveGraphql,

@@ -4,8 +4,8 @@ import { checkOptions } from "../checks.ts";
 import { MockServerError } from "../errors.ts";
 import { hasPendingIo } from "../host-process.ts";
 import { checkDurationMs, isoTime, timeMsMax, timeMsMin } from "./duration.ts";
-import { createHeap } from "./heap.ts";
 import { nextTurn, realClock } from "./real-clock.ts";
+import { createHeap } from "./timer-queue.ts";
 
 /**
  * Time that moves only by `advance` and `runUntil`.

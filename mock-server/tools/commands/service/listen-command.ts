@@ -133,7 +133,6 @@ async function listen(options: Listening, service: Service, io: cli.CommandIo): 
   } finally {
     secret.reject(new Error("the command has ended"));
     await stopServer(server);
-    log.end();
   }
 }
 
@@ -274,30 +273,29 @@ async function warnUnlessReached(url: URL, probe: string, port: number, io: cli.
 interface Log {
   forwarded(delivery: ForwardedDelivery): void;
   rejected(request: RejectedRequest): void;
-  end(): void;
 }
 
 function textLog(io: cli.CommandIo, forwardTo: URL): Log {
   const output = createLogOutput(io);
-  const print = (line: Omit<Line, "noun" | "next">) =>
-    output.printLine(
-      { noun: "delivery", next: [], ...line },
-      new Date().toISOString().slice("2026-01-01T".length),
-    );
+  const print = (line: Omit<Line, "noun">) =>
+    output.printLine({ noun: "delivery", ...line }, new Date().toISOString().slice("2026-01-01T".length));
   return {
     forwarded({ event, taskId, status, error, ageSeconds, durationMs }) {
       print({
         status: String(status ?? "---"),
         level: status !== null && status >= 200 && status < 300 ? "good" : "bad",
         subject: `${event ?? "no event"} → ${withoutSecrets(forwardTo.href)}`,
-        timing: [`in ${durationText(durationMs)}`],
-        parts: [error ?? "", taskId === null ? "" : `task ${taskId}`, `signature valid, ${ageSeconds} s old`],
+        parts: [
+          `in ${durationText(durationMs)}`,
+          error ?? "",
+          taskId === null ? "" : `task ${taskId}`,
+          `signature valid, ${ageSeconds} s old`,
+        ],
       });
     },
     rejected({ status, reason }) {
-      print({ status: String(status), level: "bad", subject: "not forwarded:", timing: [], parts: [reason] });
+      print({ status: String(status), level: "bad", subject: "not forwarded:", parts: [reason] });
     },
-    end: output.end,
   };
 }
 
@@ -308,6 +306,5 @@ function jsonLog(io: cli.CommandIo): Log {
   return {
     forwarded: (delivery) => print({ type: "delivery.forwarded", at: at(), ...delivery }),
     rejected: (request) => print({ type: "request.rejected", at: at(), ...request }),
-    end: () => {},
   };
 }

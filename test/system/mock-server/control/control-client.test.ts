@@ -133,23 +133,19 @@ describe("ControlApi", () => {
   it("returns the same in process and over HTTP, for every call of the contract, in any order", async () => {
     const names = Object.keys(contract) as Name[];
     expect(Object.keys(examples).sort()).toEqual([...names].sort());
-    const someCalls = fc.array(fc.constantFrom(...names), { maxLength: 30 });
     await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.shuffledSubarray(names, { minLength: names.length }), someCalls),
-        async (calls) => {
-          const [inProcess, overHttp] = [await setUp(), await setUp()];
-          const client = checkedControlClient(overHttp.mock);
-          expect(overHttp.ids).toEqual(inProcess.ids);
-          for (const name of calls) {
-            const parameters = examples[name](inProcess.ids);
-            const expected = await outcomeOf(inProcess.mock.control, name, parameters);
-            expect(await outcomeOf(client, name, parameters), name).toEqual(expected);
-          }
-          await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
-        },
-      ),
-      { numRuns: 25, seed: 20_260_115 },
+      fc.asyncProperty(fc.shuffledSubarray(names, { minLength: names.length }), async (calls) => {
+        const [inProcess, overHttp] = [await setUp(), await setUp()];
+        const client = checkedControlClient(overHttp.mock);
+        expect(overHttp.ids).toEqual(inProcess.ids);
+        for (const name of calls) {
+          const parameters = examples[name](inProcess.ids);
+          const expected = await outcomeOf(inProcess.mock.control, name, parameters);
+          expect(await outcomeOf(client, name, parameters), name).toEqual(expected);
+        }
+        await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
+      }),
+      { numRuns: 5, seed: 20_260_115 },
     );
   });
 });

@@ -1,11 +1,5 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import {
-  createBoundedOutput,
-  createLogOutput,
-  type LineOptions,
-  type LoggedActivity,
-  lineOf,
-} from "../../../../mock-server/cli/activity-log.ts";
+import { describe, expect, it } from "vitest";
+import { createBoundedOutput, lineOf } from "../../../../mock-server/cli/activity-log.ts";
 
 const request = (changes: object = {}) => ({
   type: "request.completed",
@@ -37,38 +31,33 @@ const attempt = (changes: object, delivery: object = {}) => ({
 
 const plain = { color: false, date: false };
 
-const textOf = (activity: LoggedActivity, options: LineOptions) => {
-  const line = lineOf(activity, options);
-  return line && `${line.time} ${line.text}`;
-};
-
 describe("lineOf", () => {
   it("shows time, status, operation and duration of a request, and why it was rejected", () => {
-    expect(textOf(request(), plain)).toBe("12:00:00.120Z request  200 createClient in 3 ms");
+    expect(lineOf(request(), plain)).toBe("12:00:00.120Z request  200 createClient in 3 ms");
     const errors = [{ code: "UNAUTHENTICATED" }];
     const rejected = request({ errors, rejection: "token expired", faults: ["delay"] });
-    expect(textOf(rejected, { ...plain, date: true, world: "ci" })).toBe(
+    expect(lineOf(rejected, { ...plain, date: true, world: "ci" })).toBe(
       "2026-01-15T12:00:00.120Z [ci] request  200 createClient in 3 ms, UNAUTHENTICATED: token expired, fault: delay",
     );
   });
 
   it("shows a delivery attempt, why it failed and when the next one is, without secrets of the URL", () => {
-    expect(textOf(attempt({}), plain)).toBe(
+    expect(lineOf(attempt({}), plain)).toBe(
       "12:00:00.120Z delivery 204 task.completed → 127.0.0.1:3000/hooks?… in 12 ms, try 2 of 8",
     );
-    expect(textOf(attempt({ status: 401, error: "status 401" }), plain)).toBe(
+    expect(lineOf(attempt({ status: 401, error: "status 401" }), plain)).toBe(
       "12:00:00.120Z delivery 401 task.completed → 127.0.0.1:3000/hooks?… in 12 ms, try 2 of 8, next in 5 min",
     );
-    expect(textOf(attempt({ status: null, error: "ECONNREFUSED", kind: "replay" }), plain)).toBe(
+    expect(lineOf(attempt({ status: null, error: "ECONNREFUSED", kind: "replay" }), plain)).toBe(
       "12:00:00.120Z delivery --- task.completed → 127.0.0.1:3000/hooks?… in 12 ms, ECONNREFUSED, replay, next in 5 min",
     );
     const last = attempt({ status: 500, error: "status 500" }, { nextAttemptAt: null, status: "failed" });
-    expect(textOf(last, plain)).toContain("no try left");
+    expect(lineOf(last, plain)).toContain("no try left");
   });
 
   it("masks keys, escapes control characters and cuts long text", () => {
     const key = `wtk_${"a".repeat(43)}`;
-    const line = textOf(request({ rejection: `\u001B[2J\n${key} ${"x".repeat(2_000)}` }), plain) ?? "";
+    const line = lineOf(request({ rejection: `\u001B[2J\n${key} ${"x".repeat(2_000)}` }), plain) ?? "";
     expect(line).not.toContain(key);
     expect(line).toContain("\\u001b[2J\\n");
     expect(line).not.toMatch(/\p{Cc}/u);
@@ -85,48 +74,4 @@ it("a log leaves lines out while a megabyte is unread, and counts them", () => {
   stdout.writableLength = 0;
   write("read");
   expect(texts).toEqual(["… 1 lines left out\nread\n"]);
-});
-
-describe("createLogOutput", () => {
-  const texts: string[] = [];
-  const outputTo = (isTTY: boolean) => {
-    texts.length = 0;
-    const stdout = { write: (text: string) => texts.push(text), columns: isTTY ? 120 : undefined };
-    const env = { NO_COLOR: "1" };
-    return createLogOutput({
-      program: "",
-      stdout,
-      stderr: stdout,
-      env,
-      isTTY,
-      stop: new AbortController().signal,
-    });
-  };
-  const failing = { status: 401, error: "status 401" };
-
-  it("prints the first of equal lines at once on a terminal, and after a second how many more there were", () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const output = outputTo(true);
-    for (const durationMs of [1, 2, 3, 4]) output.print(attempt({ ...failing, durationMs }), { date: false });
-    output.print(request(), { date: false });
-    output.print(request({ durationMs: 9 }), { date: false });
-    expect(texts).toHaveLength(2);
-    vi.advanceTimersByTime(1_000);
-    expect(texts.slice(2)).toEqual([
-      "12:00:00.120Z delivery 401 task.completed → 127.0.0.1:3000/hooks?… try 2 of 8 (3 more)\n",
-      "12:00:00.120Z request  200 createClient in 9 ms\n",
-    ]);
-    output.print(request(), { date: false });
-    output.print(request(), { date: false });
-    output.end();
-    expect(texts).toHaveLength(6);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it("prints every line in full where there is no terminal", () => {
-    const output = outputTo(false);
-    for (const durationMs of [1, 2]) output.print(attempt({ ...failing, durationMs }), { date: true });
-    expect(texts).toHaveLength(2);
-  });
 });
