@@ -27,9 +27,14 @@ import { type DeliverySink, handleWebhook, limitsOf, verifyRequest } from "./htt
 import { type Inbox, inboxOption, openOnce } from "./inbox/inbox.ts";
 import { consoleLogger, guardLogger } from "./logger.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
-import { defaults, parseOptions, type RequestLimitOptions, sharedOptions } from "./options.ts";
+import {
+  defaults,
+  parseOptions,
+  type RequestLimitOptions,
+  requireEventsVersion,
+  sharedOptions,
+} from "./options.ts";
 import { type RetentionOptions, retentionOption } from "./receiver-options.ts";
-import { requireEventsVersion } from "./require-events-version.ts";
 import { tenantSource, throwIfOtherWorkspace } from "./signature/tenant.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "./signature/verifier.ts";
 import { createAcceptor, orUnavailable } from "./worker/ingest.ts";

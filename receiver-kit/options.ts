@@ -1,9 +1,11 @@
 // How options are checked, and all defaults. Unknown names, wrong types and values out of range are rejected: a
 // misspelled limit would otherwise be no limit.
 
+import { version } from "@workspace-tasks/events/catalog";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { guardRandom, type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
+import { versionMismatch } from "@workspace-tasks/kernel/version.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
 
 export const defaults = {
@@ -102,4 +104,10 @@ export function parseOptions<Value>(
     given,
     ({ messageWithValue }) => new ReceiverError(code, `${caller}: ${messageWithValue}`),
   );
+}
+
+/** @throws {ReceiverError} `VERSION_MISMATCH` */
+export function requireEventsVersion(): void {
+  const mismatch = versionMismatch("@workspace-tasks/receiver-kit", "@workspace-tasks/events", version);
+  if (mismatch) throw new ReceiverError("VERSION_MISMATCH", mismatch);
 }

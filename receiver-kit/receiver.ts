@@ -25,7 +25,7 @@ import { type InboxStore, openOnce } from "./inbox/inbox.ts";
 import { keepShard, type ShardPlace } from "./maintenance/keep-shard.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";
-import { parseOptions } from "./options.ts";
+import { parseOptions, requireEventsVersion } from "./options.ts";
 import {
   closeSchema,
   type ReceiverOptions,
@@ -35,7 +35,6 @@ import {
 } from "./receiver-options.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
 import { ReconcileSchedule } from "./reconcile/reconcile-schedule.ts";
-import { requireEventsVersion } from "./require-events-version.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { tenantSource } from "./signature/tenant.ts";
 import { createVerifier } from "./signature/verifier.ts";

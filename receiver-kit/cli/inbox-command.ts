@@ -1,14 +1,85 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { CommandError, toggle, UsageError, wholeNumber } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  CommandError,
+  type FlagValues,
+  flag,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import type { InboxRowReference, InboxRowState, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { visible } from "@workspace-tasks/kernel/visible.ts";
+import {
+  type InboxRowReference,
+  type InboxRowState,
+  type InboxRowSummary,
+  type InboxStore,
+  rowStates,
+} from "../inbox/inbox.ts";
 import { discardRow, replayRow } from "../maintenance/replay.ts";
-import { changeRows, endOfId, findRows, type RowFilter } from "../maintenance/row-filter.ts";
-import { backup, restore } from "./backup-commands.ts";
+import { changeRows, endOfId, findRows, type RowFilter, readTime } from "../maintenance/row-filter.ts";
+import { createInboxPage } from "../page/inbox-page.ts";
 import { createSummary, renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
-import { inboxCommand, type Output, position, sourceFlag } from "./inbox-subcommand.ts";
-import { page } from "./page-command.ts";
-import { filterFlags, filterNames, toFilter } from "./row-flags.ts";
+import { inboxCommand, type Output, position, sourceFlag, storeVariable } from "./inbox-subcommand.ts";
+
+const timeForms = "such as 2h, 30m, 02:00, 02:00Z or 2026-03-01T02:00";
+const time = (about: string) =>
+  flag("<time>", about, {
+    parse: (value) => (readTime(value, 0) === undefined ? undefined : value),
+    expected: `a time ${timeForms}`,
+  });
+
+/** The filters of rows, once for the help texts and the parsers of all commands that have them. */
+const filterFlags = {
+  state: flag<readonly InboxRowState[]>(
+    "<states>",
+    `rows in these states: ${rowStates.join(", ")}; several with commas`,
+    {
+      parse: parseStates,
+      expected: rowStates.join(", "),
+      known: rowStates,
+    },
+  ),
+  event: cli.list("<names>", "rows of these events; * is any text, as in 'task.*'"),
+  task: text("<id>", "rows of this task and its stages; … and the end of its id will do"),
+  client: text("<id>", "rows whose body names this client"),
+  error: text("<text>", "rows whose last error contains this text"),
+  since: time(
+    `rows of this time or later: dead ones by when they died, others by their receipt; ${timeForms}, local without Z`,
+  ),
+  until: time("rows of an earlier time"),
+};
+
+const filterNames = Object.keys(filterFlags).map((name) => `--${name}`);
+
+/** @throws {UsageError} for an empty text, which all rows have, and for times that no row can have */
+function toFilter(flags: FlagValues<typeof filterFlags>, nowMs: number): RowFilter {
+  const { state: states, event, task, client, error } = flags;
+  for (const [name, value] of Object.entries({ task, client, error }))
+    if (value === "" || value?.includes("\0"))
+      throw new UsageError(`--${name}: expected a text, got ${JSON.stringify(value)}`);
+  const timeOf = (given: string | undefined) => (given === undefined ? undefined : readTime(given, nowMs));
+  const sinceMs = timeOf(flags.since);
+  const untilMs = timeOf(flags.until);
+  if (sinceMs !== undefined && sinceMs > nowMs)
+    throw new UsageError(`--since: expected a time that has passed, got ${new Date(sinceMs).toISOString()}`);
+  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
+    throw new UsageError("--until: expected a later time than --since");
+  const events = event.length > 0 ? event : undefined;
+  return { states, events, task, client, error, sinceMs, untilMs };
+}
+
+function parseStates(value: string): readonly InboxRowState[] | undefined {
+  const states = value.split(",").map((each) => rowStates.find((state) => state === each));
+  return states.every((state) => state !== undefined) ? states : undefined;
+}
 
 const list = inboxCommand({
   name: "list",
@@ -246,6 +317,110 @@ const discard = changeCommand({
   flags: {},
   change: discardRow,
 });
+
+/** A subcommand that copies the file of a SQLite inbox. */
+function copyCommand(command: {
+  readonly name: string;
+  readonly about: string;
+  readonly notes: string;
+  copy(file: string, other: string): Promise<{ readonly bytes: number; readonly report: string }>;
+}): cli.Subcommand {
+  const { name, about, notes, copy } = command;
+  const run = cli.defineCommand({
+    name,
+    synopsis: "<backup file> [options]",
+    about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
+    flags: {
+      store: text("<file>", `the SQLite file of the inbox (${storeVariable})`),
+      json: toggle("print one JSON document instead of text"),
+    },
+    notes: `${notes}\nExit code: 0 done, 2 wrong arguments, or not done, with the reason.`,
+    failureCode: 2,
+    async run(args, io) {
+      const { store = io.env[storeVariable], json } = args.flags;
+      const copied = cli.onlyArgument(args, "one backup file");
+      if (store === undefined) throw new UsageError(`expected --store <file> or ${storeVariable}`);
+      if (/^[\w+.-]+:\/\//.test(store))
+        throw new CommandError(
+          `--store: ${name} is for SQLite files; for PostgreSQL use its own tools, such as pg_dump`,
+        );
+      const file = path.resolve(store);
+      const other = path.resolve(copied);
+      if (file === other) throw new UsageError("expected two files, got the file of the inbox twice");
+      const { bytes, report } = await copy(file, other).catch((error: unknown) => {
+        throw isError(error) ? new CommandError(error.message) : error;
+      });
+      if (json) cli.writeData(io, cli.toJson({ file, backup: other, bytes }));
+      else cli.write(io, `${report}\n`);
+      return 0;
+    },
+  });
+  return { about, run };
+}
+
+const backup = copyCommand({
+  name: "backup",
+  about: "copy a SQLite inbox into a new file, also while receivers use it",
+  notes: "The copy is checked, on disk, and for its owner only (mode 600).",
+  async copy(file, other) {
+    if (!existsSync(file)) throw new CommandError(`--store: no file ${file}; pass the file of sqliteInbox`);
+    const { backUpSqlite } = await import("../inbox/sqlite/sqlite-backup.ts");
+    const bytes = await backUpSqlite(file, other);
+    return { bytes, report: `${other}  ${bytes} bytes` };
+  },
+});
+
+const restore = copyCommand({
+  name: "restore",
+  about: "put a backup in the place of a SQLite inbox that no process uses",
+  notes: `The backup is checked first. The -wal and -shm of the inbox are removed. Its previous file is kept, with
+the suffix .replaced: it has what was stored after the backup.`,
+  async copy(file, other) {
+    if (!existsSync(other)) throw new CommandError(`no file ${other}`);
+    const { restoreSqlite } = await import("../inbox/sqlite/sqlite-backup.ts");
+    const had = existsSync(file);
+    const bytes = await restoreSqlite(file, other);
+    const kept = had ? `; what was there before: ${file}.replaced` : "";
+    return { bytes, report: `${file}  ${bytes} bytes${kept}` };
+  },
+});
+
+const page = inboxCommand({
+  name: "page",
+  about: "serve a page of the inbox to this computer, until Ctrl+C",
+  flags: {
+    port: wholeNumber("port on 127.0.0.1; 0 for a free one", { min: 0, max: 65_535, fallback: 4030 }),
+    readOnly: toggle("nothing can be replayed or discarded"),
+    showBodies: toggle("show the bodies of events, which hold tax data"),
+  },
+  check: cli.noArgument,
+  async use(inbox, { flags: { port, readOnly, showBodies } }, io) {
+    const note = (fields: object, message: string) =>
+      cli.writeNotice(io, "page", `${message} ${visible(JSON.stringify(fields, textOfError))}`);
+    const shown = {
+      inbox,
+      open: async () => {},
+      source: null,
+      stats: undefined,
+      clock: systemClock,
+      logger: { info() {}, warn: note, error: note },
+    };
+    const server = createServer(createInboxPage(shown, { authorize: "this-computer", readOnly, showBodies }));
+    const failed = once(server, "error").then(([error]) => {
+      throw new CommandError(`--port: ${error.message}`);
+    });
+    server.listen(port, "127.0.0.1");
+    await Promise.race([once(server, "listening"), failed]);
+    cli.write(io, `http://localhost:${(server.address() as AddressInfo).port}/  Ctrl+C stops it\n`);
+    if (!io.stop.aborted) await Promise.race([once(io.stop, "abort"), failed]);
+    server.close();
+    server.closeAllConnections();
+    failed.catch(() => {});
+    return { text: () => "", value: null };
+  },
+});
+
+const textOfError = (_name: string, value: unknown) => (isError(value) ? value.message : value);
 
 /** Runs `workspace-tasks-inbox` and returns its exit code. */
 export function runInboxCommand(argv: readonly string[], io: cli.CommandIo): Promise<number> {

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
+  CommandError,
   type Flag,
   type FlagTable,
   type FlagValues,
@@ -10,10 +12,10 @@ import {
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
-import type { InboxStore } from "../inbox/inbox.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { type InboxStore, storeOf } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import type { ReportLayout } from "./inbox-report.ts";
-import { withInbox } from "./open-inbox.ts";
 
 export const storeVariable = "WORKSPACE_TASKS_INBOX";
 
@@ -65,6 +67,58 @@ was declined or stopped, 2 wrong arguments, no inbox, or an inbox that cannot be
     },
   });
   return { about, run };
+}
+
+/** Opens an inbox by its file or URL, uses it and closes it. */
+async function withInbox<Result>(
+  store: string,
+  schema: string,
+  use: (inbox: InboxStore) => Promise<Result>,
+): Promise<Result> {
+  const isPostgres = /^postgres(ql)?:\/\//.test(store);
+  const scheme = /^([\w+.-]+):\/\//.exec(store)?.[1];
+  if (scheme && !isPostgres)
+    throw new CommandError(`--store: expected a SQLite file or a postgres:// URL, got a ${scheme}:// URL`);
+  const { inbox, close } = isPostgres ? await postgres(store, schema) : await sqlite(store);
+  try {
+    await inbox.open().catch((cause: unknown) => {
+      const reason = isError(cause) ? cause.message : String(cause);
+      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`);
+    });
+    return await use(inbox).catch((error: unknown) => {
+      throw asCommandError(error);
+    });
+  } finally {
+    await close();
+  }
+}
+
+/** Errors of the inbox and its database have a code; anything else is a bug and keeps its stack trace. */
+function asCommandError(error: unknown): unknown {
+  if (error instanceof CommandError || !isError(error) || !("code" in error)) return error;
+  return new CommandError(`--store: the inbox failed: ${error.message}`);
+}
+
+async function postgres(connectionString: string, schema: string) {
+  const { default: pg } = await import("pg").catch(() => {
+    throw new CommandError("--store: expected the package pg to be installed; try npm install pg");
+  });
+  const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
+  const pool = new pg.Pool({ connectionString, max: 4, connectionTimeoutMillis: 10_000 });
+  const inbox = storeOf(postgresInbox(pool, { schema, migrate: false }));
+  const close = async () => {
+    await inbox.close();
+    await pool.end();
+  };
+  return { inbox, close };
+}
+
+async function sqlite(path: string) {
+  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`);
+  const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
+  // A busy receiver leaves the write lock only for moments.
+  const inbox = storeOf(sqliteInbox({ path, busyTimeoutMs: 20_000 }));
+  return { inbox, close: () => inbox.close() };
 }
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;

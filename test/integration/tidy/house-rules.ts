@@ -49,7 +49,7 @@ const peers: Record<string, RegExp> = {
   express: /^receiver-kit\/express\.ts$/,
   msw: /^mock-server\/adapters\/msw\.ts$/,
   vitest: /^mock-server\/adapters\/vitest\.ts$/,
-  pg: /^receiver-kit\/(postgres|cli\/open-inbox|inbox\/postgres\/[a-z/-]+)\.ts$/,
+  pg: /^receiver-kit\/(postgres|cli\/inbox-subcommand|inbox\/postgres\/[a-z/-]+)\.ts$/,
   amqplib: /^receiver-kit\/rabbitmq\/[a-z/-]+\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
