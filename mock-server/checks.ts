@@ -167,7 +167,7 @@ export interface PlainHttpRules {
 export const isReceiverUrl = (text: string, rules: PlainHttpRules): boolean =>
   isHttpUrl(text) && isDeliverable(new URL(text), rules);
 
-/** As `isReceiverUrl`, of a URL that an endpoint has had under these rules or others. */
+/** Whether a delivery may go to a URL that an endpoint has, which it may have got under other rules. */
 export function isDeliverable(
   { protocol, hostname }: Pick<URL, "protocol" | "hostname">,
   { allowLoopbackHttp, httpHostsAllowed }: PlainHttpRules,

@@ -156,7 +156,7 @@ export class ConnectionCutError extends TypeError {
 /** Statuses of responses without a body. */
 const bodiless: readonly number[] = [204, 205, 304];
 
-/** The same response for callers of `fetch` in this process. @throws ConnectionCutError, as `fetch` rejects */
+/** Makes the response that `fetch` returns in this process. @throws ConnectionCutError, as `fetch` rejects */
 export function toFetchResponse({ status, headers, body, abort }: WireResponse): Response {
   const hasBody = !bodiless.includes(status);
   if (!abort) return new Response(hasBody ? body : null, { status, headers: { ...headers } });

@@ -7,7 +7,7 @@ const events = process?.getBuiltinModule?.("node:events");
 
 /** Reports a failure of the application's own function, which ends nothing. */
 export function warn(error: unknown): void {
-  // As text: Node takes errors of its own realm only, and tests run in another one.
+  // It is sent as text: Node takes errors of its own realm only, and tests run in another one.
   if (!process?.emitWarning) console.warn(error);
   else if (isError(error)) process.emitWarning(error.message, error.name);
   else process.emitWarning(String(error));

@@ -95,7 +95,7 @@ export interface MockWorld extends AsyncDisposable {
    * ```
    */
   expectRequest(expected?: ExpectedRequests): Promise<RecordedRequest>;
-  /** As `expectRequest`, for a delivery. */
+  /** Does for deliveries what `expectRequest` does for requests. */
   expectDelivery(expected?: ExpectedDeliveries): Promise<DeliverySummary>;
   /** Rejects with WAIT_TIMED_OUT when there is a matching request. */
   expectNoRequest(expected?: RequestFilter): Promise<void>;

@@ -10,7 +10,7 @@ interface ExpectedNumber {
 }
 
 interface Expectation<Item> {
-  /** For messages, such as `request`. */
+  /** What messages call an item, such as `request`. */
   readonly noun: string;
   /** The items that exist now, oldest first. */
   items(): Iterable<Item>;

@@ -25,7 +25,7 @@ export interface PreparedDocument {
   readonly document: DocumentNode | null;
   /** Empty when the document may run. */
   readonly errors: readonly GraphQLError[];
-  /** For the journal: the text without secrets, and the variables that hold some. */
+  /** What the journal records: the text without secrets, and the variables that hold some. */
   readonly redacted: RedactedDocument;
   /** The operation of this name, or the only one; `null` without one, and when it is ambiguous. */
   operation(name: string | null | undefined): PreparedOperation | null;

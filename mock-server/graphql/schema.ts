@@ -35,7 +35,7 @@ export const routerSchema = (router: Router): graphql.GraphQLSchema =>
     return schema;
   });
 
-/** The same schema without resolvers: its fields are those of the data that it is given. */
+/** Returns the schema without resolvers: its fields are those of the data that it is given. */
 export const plainSchema = (router: Router): graphql.GraphQLSchema =>
   getOrCreate(plainSchemas, router, buildSchema);
 
@@ -175,7 +175,7 @@ const served = {
   User: {
     workspaces: (user, _args, { world }) => workspaces.accountWorkspaces(world, user),
   },
-  // Of the vendor's own integrations, which the mock does not have.
+  // They belong to integrations of the vendor, which the mock does not have.
   UserShortDetails: { emailHash: () => null, novuHash: () => null },
   WorkspaceShortDetails: { createdAt },
   WorkspaceUser: {

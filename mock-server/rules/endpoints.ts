@@ -93,7 +93,7 @@ export function updateEndpoint(
 
 type EndpointChange = Omit<UpdateWebhookEndpointInput, "endpointId">;
 
-/** As `updateEndpoint`, without checking the caller. */
+/** Applies a patch without checking the caller. */
 export function changeEndpoint(
   world: World,
   endpoint: WebhookEndpointRecord,
@@ -140,7 +140,7 @@ export function deleteEndpoint(world: World, caller: Caller, endpointId: string)
   return true;
 }
 
-/** As `deleteEndpoint`, without checking the caller. */
+/** Deletes an endpoint without checking the caller. */
 export function removeEndpoint(world: World, endpoint: WebhookEndpointRecord): void {
   world.state.endpoints.delete(endpoint.id);
   cancelDeliveries(world, endpoint.id);
@@ -157,7 +157,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
   return { endpoint, signingSecret: addSecret(world, endpoint, input.gracePeriodSeconds) };
 }
 
-/** As `rotateSecret`, without checking the caller. @returns the new secret */
+/** Issues a new secret without checking the caller. @returns the new secret */
 export function addSecret(world: World, endpoint: WebhookEndpointRecord, gracePeriodSeconds: number): string {
   checkGracePeriod(world, gracePeriodSeconds);
   const nowMs = world.clock.now();

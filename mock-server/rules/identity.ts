@@ -179,7 +179,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
   return addApiKey(world, input, lifetimeDays);
 }
 
-/** As `createApiKey`, a key that no test outlives. */
+/** Creates a key that no test outlives. */
 export const createSeededKey = (world: World, input: Omit<CreateApiKeyInput, "expiresInDays">) =>
   addApiKey(world, input, seededKeyLifetimeInDays);
 

@@ -141,11 +141,11 @@ const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
 interface TaskStatusInput {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** For FAILED. Default: `Task failed`. */
+  /** Only a task that becomes FAILED has it. Default: `Task failed`. */
   readonly errorMessage?: string | null | undefined;
-  /** For FAILED. Default: an internal error that asks to contact support (A-17). */
+  /** Only a task that becomes FAILED has it. Default: an internal error that asks to contact support (A-17). */
   readonly customerError?: CustomerError | null | undefined;
-  /** For COMPLETED of a `TAX_PREP`. Default: generated for the client. */
+  /** Only a `TAX_PREP` that becomes COMPLETED has it. Default: generated for the client. */
   readonly taxPrepResult?: TaxPrepResult | null | undefined;
   /** Whether a failure is not classified yet. Default: by `settings.tasks.retryGraceMs`. */
   readonly withinRetryGrace?: boolean | undefined;
@@ -188,7 +188,7 @@ interface StageStatusInput {
   /** Free text; a running stage of this type is finished, otherwise a new one starts. */
   readonly subTaskType: string;
   readonly status: TaskStatus;
-  /** For FAILED. Default: `Stage failed`. */
+  /** Only a stage that becomes FAILED has it. Default: `Stage failed`. */
   readonly errorMessage?: string | null | undefined;
 }
 

@@ -16,7 +16,7 @@ export const realClock: Clock = createSystemClock({ setTimeout, clearTimeout, pe
 /** One turn of the event loop: promises that the last timer resolved get to run. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** As `setImmediate`, which browsers lack: a timer there takes four milliseconds. */
+/** Replaces `setImmediate` in browsers, which lack it: a timer there takes four milliseconds. */
 function afterMessage(run: () => void): void {
   const { port1, port2 } = new MessageChannel();
   const onmessage = () => {

@@ -4,8 +4,8 @@ import { checkOptions } from "../checks.ts";
 import { MockServerError } from "../errors.ts";
 import { hasPendingIo } from "../host-process.ts";
 import { checkDurationMs, isoTime, timeMsMax, timeMsMin } from "./duration.ts";
+import { createHeap } from "./heap.ts";
 import { nextTurn, realClock } from "./real-clock.ts";
-import { createHeap } from "./timer-queue.ts";
 
 /**
  * Time that moves only by `advance` and `runUntil`.
@@ -34,7 +34,7 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Makes `advance` and `settle` wait for `work`, and returns it. */
   track<Result>(work: Promise<Result>, options?: Partial<HoldOptions>): Promise<Result>;
-  /** As `track`, for work that is not one promise. Used by mocks that have this clock. */
+  /** Does what `track` does for work that is not one promise. Mocks that have this clock use it. */
   hold(options: HoldOptions): Hold;
   /** Sets wall time without firing timers; monotonic time is unaffected. */
   setNow(nowMs: number): void;
@@ -147,7 +147,7 @@ export function createVirtualClock(
     return fired;
   };
 
-  /** As `quiet`; a client may also be reading a file or loading a module before its next request. */
+  /** Resolves when nothing is in flight before the first instant: a client may also be reading a file or loading a module before its next request. */
   const startQuiet = async () => {
     const endMs = realClock.monotonic() + pendingIoLimitMs;
     for (let turns = 0; turns < turnsAfterRequest; turns++) await quiet();
@@ -286,7 +286,7 @@ export interface Hold {
 }
 
 export interface HoldOptions {
-  /** For messages, such as `POST /graphql`. */
+  /** What messages call it, such as `POST /graphql`. */
   readonly what: string;
   /** Real time that the clock waits for it. Default: 20 s. */
   readonly limitMs?: number | undefined;
@@ -299,7 +299,7 @@ interface WorkInFlight {
   /** Number of pieces of work with a sequel that have ended. */
   readonly sequels: number;
   hold(options: HoldOptions): Hold;
-  /** As `hold`, until `work` settles. */
+  /** Holds the clock until `work` settles. */
   track(work: Promise<unknown>, options: HoldOptions): void;
   /** Resolves when nothing is in flight. @throws MockServerError CLOCK_BLOCKED past a limit */
   whenIdle(): Promise<void>;

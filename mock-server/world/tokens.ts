@@ -17,7 +17,7 @@ export interface TokenClaims {
   readonly sub: string;
   /** The API key or partner key it was minted from. */
   readonly keyId: string;
-  /** For the client to read; the workspace of the key counts. */
+  /** A client can read it; the workspace of the key counts. */
   readonly workspaceId?: string | undefined;
   /** The named world that issued it; requests without a prefix are served by that world. */
   readonly world?: string | undefined;

@@ -236,7 +236,7 @@ const signedAs = (textOf: (body: string) => string) =>
 const sorted = (text: string) =>
   JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text) as object).toSorted()));
 
-/** As Python's json.dumps writes it. */
+/** Writes JSON as Python's json.dumps does. */
 const spaced = (text: string) =>
   JSON.stringify(JSON.parse(text), null, 1).replace(/,\n */g, ", ").replace(/\n */g, "");
 

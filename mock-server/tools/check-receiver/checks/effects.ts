@@ -148,8 +148,10 @@ export const effectChecks: CheckTable = {
       const id = nextId();
       const payload = samples.documents({ id: "audit-same" });
       return [
-        ...[compose({ id: `${id}a` }), compose({ id: `${id}A` })],
-        ...[compose({ payload }), compose({ payload })],
+        compose({ id: `${id}a` }),
+        compose({ id: `${id}A` }),
+        compose({ payload }),
+        compose({ payload }),
       ];
     },
   }),

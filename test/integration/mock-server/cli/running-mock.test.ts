@@ -69,7 +69,8 @@ describe("clock", () => {
 it("clock says how to start a mock whose clock can be advanced", async () => {
   await using real = await createMockServer();
   expect(await run(real, runClockCommand, "advance", "1s")).toEqual({
-    ...{ code: 1, out: "" },
+    code: 1,
+    out: "",
     err: "workspace-tasks clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
   });
 });
@@ -101,7 +102,8 @@ describe("resend", () => {
       `task.running → ${receiverAddress} 204 acknowledged (${id})\n`,
     ]);
     expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
-      ...{ code: 1, out: "" },
+      code: 1,
+      out: "",
       err: "workspace-tasks resend: no delivery has failed\n",
     });
     expect((await run(mock, runResendCommand, "unknown")).err).toContain('delivery "unknown" not found');
@@ -136,7 +138,8 @@ describe("snapshot and reset", () => {
       const pipe = join(folder, "pipe");
       execFileSync("mkfifo", [pipe]);
       expect(await run(mock, runSnapshotCommand, "save", pipe)).toMatchObject({
-        ...{ code: 1, out: "" },
+        code: 1,
+        out: "",
         err: `workspace-tasks snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; name another file, or - to print\n`,
       });
     }));
