@@ -68,7 +68,8 @@ describe("readSignatureHeaders", () => {
     expect(refusalOf(headers).status).toBe(400);
   });
 
-  it.each([undefined, null, "webhook-id: x", 7, true, () => 1, [], {}, [[]], [null, null]])(
+  const getting = Object.assign(() => {}, { get: () => "x" });
+  it.each([undefined, null, "webhook-id: x", 7, true, () => 1, getting, [], {}, [[]], [null, null]])(
     "reports missing headers for %s in place of headers",
     (headers) => {
       expect(refusalOf(headers).code).toBe("HEADER_MISSING");
@@ -152,20 +153,14 @@ describe("readSignatureHeaders", () => {
       expect(refusalOf({ ...good, [name]: pasted }).message).not.toContain("pasted");
     }
   });
-});
 
-describe("a rejection by the signature headers", () => {
-  it("does not happen at the limits themselves", () => {
+  it("accepts a signature header of 8,192 characters", () => {
     const longest = `v1,${"A".repeat(4_093)}`;
     expect(readSignatureHeaders({ ...good, "webhook-signature": longest }).signatures).toHaveLength(1);
   });
 
-  it("does not happen for a flat list with a name without a value at its end", () => {
+  it("ignores a name without a value at the end of a flat list", () => {
     expect(readSignatureHeaders([...Object.entries(good).flat(), "webhook-id"]).id).toBe("msg_1");
-  });
-
-  it("happens for headers that are a function, which are none", () => {
-    expect(refusalOf(Object.assign(() => {}, { get: () => "x" })).code).toBe("HEADER_MISSING");
   });
 });
 

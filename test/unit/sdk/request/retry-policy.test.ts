@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failure, type Remedy } from "../../../../sdk/call/failure.ts";
 import type { Outcome } from "../../../../sdk/errors.ts";
-import { backoffMs, decideRetry, type RetryState } from "../../../../sdk/request/retry-policy.ts";
-
-const failed = (remedy: Remedy, outcome: Outcome, retryAfterMs?: number) =>
-  failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
+import { backoffMs, decideRetry, type Retry, type RetryState } from "../../../../sdk/request/retry-policy.ts";
 
 const state: RetryState = {
   hasLimiter: true,
@@ -13,70 +10,47 @@ const state: RetryState = {
   maxRetries: 3,
   remainingMs: Number.POSITIVE_INFINITY,
 };
+const query = { idempotent: true };
 const half = () => 0.5;
+const repeatAfter = (delayMs: number): Retry => ({ reason: "repeat", delayMs });
+const waits: Retry = { reason: "wait_for_rate_limit", delayMs: 0 };
 
 describe("the retry policy", () => {
-  it.each([
-    ["an idempotent call", true, "not_sent", "repeat"],
-    ["an idempotent call", true, "rejected", "repeat"],
-    ["an idempotent call", true, "unknown", "repeat"],
-    ["another call", false, "not_sent", "repeat"],
-    ["another call", false, "rejected", "repeat"],
-    ["another call", false, "unknown", undefined],
-  ] as const)(
-    "the retry policy after a transient failure of %s (%s) with outcome %s is: %s",
-    (_call, idempotent, outcome, reason) => {
-      expect(decideRetry(failed("repeat", outcome), { ...state, idempotent }, half)?.reason).toBe(reason);
+  type Row = readonly [Remedy, Outcome, number | undefined, Partial<RetryState>, Retry | undefined];
+  it.each<Row>([
+    // A query, or an idempotent mutation, is repeated whatever its outcome; another mutation unless that is unknown.
+    ["repeat", "not_sent", undefined, query, repeatAfter(150)],
+    ["repeat", "rejected", undefined, query, repeatAfter(150)],
+    ["repeat", "unknown", undefined, query, repeatAfter(150)],
+    ["repeat", "not_sent", undefined, {}, repeatAfter(150)],
+    ["repeat", "rejected", undefined, {}, repeatAfter(150)],
+    ["repeat", "unknown", undefined, {}, undefined],
+    // At most maxRetries times, and not without a remedy.
+    ["repeat", "not_sent", undefined, { retries: 2 }, repeatAfter(600)],
+    ["repeat", "not_sent", undefined, { retries: 3 }, undefined],
+    ["repeat", "not_sent", undefined, { maxRetries: 0 }, undefined],
+    ["none", "not_sent", undefined, query, undefined],
+    // After Retry-After, unless that is after the deadline or longer than a minute.
+    ["repeat", "not_sent", 9_000, {}, repeatAfter(9_000)],
+    ["repeat", "not_sent", 9_000, { remainingMs: 9_000 }, undefined],
+    ["repeat", "not_sent", 60_000, {}, repeatAfter(60_000)],
+    ["repeat", "not_sent", 60_001, {}, undefined],
+    ["repeat", "unknown", Number.MAX_SAFE_INTEGER, query, undefined],
+    // A limiter waits for the rate limit, which is no retry, but not beyond the deadline.
+    ["wait_for_rate_limit", "rejected", undefined, { maxRetries: 0 }, waits],
+    ["wait_for_rate_limit", "rejected", 9_000, { remainingMs: 9_000 }, waits],
+    ["wait_for_rate_limit", "rejected", 9_000, { remainingMs: 8_999 }, undefined],
+    // Without a limiter a 429 is repeated like any other transient failure.
+    ["wait_for_rate_limit", "rejected", undefined, { hasLimiter: false }, repeatAfter(150)],
+    ["wait_for_rate_limit", "rejected", 9_000, { hasLimiter: false }, repeatAfter(9_000)],
+    ["wait_for_rate_limit", "rejected", undefined, { hasLimiter: false, retries: 3 }, undefined],
+  ])(
+    "decides on %s, %s and Retry-After %s with %j: %j",
+    (remedy, outcome, retryAfterMs, changes, expected) => {
+      const failed = failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
+      expect(decideRetry(failed, { ...state, ...changes }, half)).toEqual(expected);
     },
   );
-
-  it("the retry policy repeats at most maxRetries times", () => {
-    const transient = failed("repeat", "not_sent");
-    expect(decideRetry(transient, { ...state, retries: 2 }, half)?.reason).toBe("repeat");
-    expect(decideRetry(transient, { ...state, retries: 3 }, half)).toBeUndefined();
-    expect(decideRetry(transient, { ...state, maxRetries: 0 }, half)).toBeUndefined();
-  });
-
-  it("the retry policy waits for the rate limit without counting it as a retry", () => {
-    const limited = failed("wait_for_rate_limit", "rejected");
-    const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
-    expect(decision).toEqual({ reason: "wait_for_rate_limit", delayMs: 0 });
-  });
-
-  it("the retry policy does not wait for the rate limit beyond the deadline", () => {
-    const limited = failed("wait_for_rate_limit", "rejected", 9_000);
-    expect(decideRetry(limited, { ...state, remainingMs: 8_999 }, half)).toBeUndefined();
-    expect(decideRetry(limited, { ...state, remainingMs: 9_000 }, half)?.reason).toBe("wait_for_rate_limit");
-  });
-
-  it("the retry policy repeats a 429 after Retry-After where no limiter waits for it", () => {
-    const unlimited = { ...state, hasLimiter: false };
-    const of = (retryAfterMs?: number) => failed("wait_for_rate_limit", "rejected", retryAfterMs);
-    expect(decideRetry(of(), unlimited, half)).toEqual({ reason: "repeat", delayMs: 150 });
-    expect(decideRetry(of(9_000), unlimited, half)).toEqual({ reason: "repeat", delayMs: 9_000 });
-    expect(decideRetry(of(), { ...unlimited, retries: 3 }, half)).toBeUndefined();
-  });
-
-  it("the retry policy gives up on a failure without a remedy", () => {
-    expect(decideRetry(failed("none", "not_sent"), { ...state, idempotent: true }, half)).toBeUndefined();
-  });
-
-  it("the retry policy waits as long as Retry-After says, unless the deadline is earlier", () => {
-    const busy = failed("repeat", "not_sent", 9_000);
-    expect(decideRetry(busy, state, half)).toEqual({ reason: "repeat", delayMs: 9_000 });
-    expect(decideRetry(busy, { ...state, remainingMs: 9_000 }, half)).toBeUndefined();
-  });
-});
-
-describe("a Retry-After of more than 60 s", () => {
-  it("fails a call at once, whatever its deadline", () => {
-    const query = { ...state, idempotent: true } as const;
-    for (const retryAfterMs of [60_001, 86_400_000, Number.MAX_SAFE_INTEGER]) {
-      expect(decideRetry(failed("repeat", "unknown", retryAfterMs), query, half)).toBeUndefined();
-    }
-    const busy = failed("repeat", "unknown", 60_000);
-    expect(decideRetry(busy, query, half)).toEqual({ reason: "repeat", delayMs: 60_000 });
-  });
 });
 
 describe("the backoff", () => {
