@@ -43,41 +43,13 @@ type Tokens = { readonly userToken: string; readonly workspaceToken: string };
 type KeyOptions = NonNullable<Parameters<ControlApi["createApiKey"]>[0]>;
 type IssuedKey = Awaited<ReturnType<ControlApi["createApiKey"]>> & { readonly membershipId: string };
 
-export interface Harness {
-  readonly baseUrl: string;
-  readonly gatewayUrl: string;
-  readonly apiKey: string;
-  readonly partnerApiKey: string;
-  readonly workspaceId: string;
-  /** For state that HTTP does not show. */
-  readonly mock: MockServer;
-  /** Sends a GraphQL request; does not throw for any status. */
-  graphql<Data = Loose>(
-    query: string,
-    variables?: Record<string, unknown>,
-    options?: CallOptions,
-  ): Promise<GraphqlResponse<Data>>;
-  /** Exchanges a key (default: the administrator's) and fails the test when that fails. */
-  tokens(apiKey?: string, expiresInSeconds?: number): Promise<Tokens>;
-  /** A gateway token for a partner key (default: the first). */
-  partnerToken(partnerApiKey?: string): Promise<string>;
-  /** The control API over HTTP. */
-  readonly control: ControlApi;
-  /** Creates an API key of a new user through the control API. */
-  key(options?: KeyOptions): Promise<IssuedKey>;
-  /** Creates a workspace of a new partner, with an administrator's key. */
-  workspace(): Promise<IssuedKey>;
-  /** The same, as the options of its administrator's calls. */
-  ownWorkspace(): Promise<CallOptions>;
-  /** Advances virtual time, for example by `"3m"`; resolves when all work due until then has settled. */
-  advance(by: string | number): Promise<void>;
-}
+export type Harness = ReturnType<typeof useService>;
 
 /**
  * Starts the mock for the tests of this file and closes it after them.
  * @param options of the mock; the clock is virtual by default
  */
-export function useService(options: MockServerOptions = {}): Harness {
+export function useService(options: MockServerOptions = {}) {
   let mock: MockServer | undefined;
   let cachedToken: { token: string; untilMs: number } | undefined;
 
@@ -92,8 +64,69 @@ export function useService(options: MockServerOptions = {}): Harness {
     if (!mock) throw new Error("the mock starts before the first test");
     return mock;
   };
+  /** The control API over HTTP. */
+  const control = () => createControlClient({ baseUrl: started().baseUrl });
 
-  const harness: Harness = {
+  async function defaultToken(): Promise<string> {
+    const nowMs = started().clock.now();
+    if (!cachedToken || cachedToken.untilMs <= nowMs) {
+      const { workspaceToken } = await tokens();
+      cachedToken = { token: workspaceToken, untilMs: nowMs + 120_000 };
+    }
+    return cachedToken.token;
+  }
+
+  /** Sends a GraphQL request; does not throw for any status. */
+  async function graphql(
+    query: string,
+    variables?: Record<string, unknown>,
+    { token, router = "base", headers }: CallOptions = {},
+  ): Promise<GraphqlResponse> {
+    const bearer = token === undefined ? await defaultToken() : token;
+    const { baseUrl, gatewayUrl } = started();
+    const post = jsonPost({ query, ...(variables ? { variables } : {}) }, bearer ?? undefined);
+    const sent = { ...post, headers: { ...post.headers, ...headers } };
+    return readResponse(await fetch(`${router === "base" ? baseUrl : gatewayUrl}/graphql`, sent));
+  }
+
+  /** Exchanges a key (default: the administrator's) and fails the test when that fails. */
+  async function tokens(apiKey = started().apiKey, expiresInSeconds?: number): Promise<Tokens> {
+    const response = await graphql(exchangeDocument, { apiKey, expiresInSeconds }, { token: null });
+    if (response.errors) throw new Error(`exchange failed: ${response.text}`);
+    return response.data.exchangeSurfaceRefreshTokenForAccessTokens as Tokens;
+  }
+
+  /** A gateway token for a partner key (default: the first). */
+  async function partnerToken(partnerApiKey = started().partnerApiKey): Promise<string> {
+    const response = await graphql(
+      "mutation ($token: String!) { loginViaPersonalApiToken(token: $token) { accessToken } }",
+      { token: partnerApiKey },
+      { token: null, router: "gateway" },
+    );
+    if (response.errors) throw new Error(`partner login failed: ${response.text}`);
+    return response.data.loginViaPersonalApiToken.accessToken as string;
+  }
+
+  /** Creates an API key of a new user through the control API. */
+  const key = async (keyOptions?: KeyOptions) => (await control().createApiKey(keyOptions)) as IssuedKey;
+
+  /** Creates a workspace of a new partner, with an administrator's key. */
+  async function workspace(): Promise<IssuedKey> {
+    const { partnerApiKey } = await control().createPartnerKey();
+    const created = await graphql(
+      "mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
+      { input: { displayName: "Another Firm" } },
+      { token: await partnerToken(partnerApiKey), router: "gateway" },
+    );
+    return key({ workspaceId: created.data.createWorkspace.id, role: "admin" });
+  }
+
+  return {
+    graphql,
+    tokens,
+    partnerToken,
+    key,
+    workspace,
     get baseUrl() {
       return started().baseUrl;
     },
@@ -103,69 +136,23 @@ export function useService(options: MockServerOptions = {}): Harness {
     get apiKey() {
       return started().apiKey;
     },
-    get partnerApiKey() {
-      return started().partnerApiKey;
-    },
-    get workspaceId() {
-      return started().workspaceId;
-    },
+    /** For state that HTTP does not show. */
     get mock() {
       return started();
     },
-    async graphql(query, variables, { token, router = "base", headers } = {}) {
-      const bearer = token === undefined ? await defaultToken() : token;
-      const url = `${router === "base" ? harness.baseUrl : harness.gatewayUrl}/graphql`;
-      const post = jsonPost({ query, ...(variables ? { variables } : {}) }, bearer ?? undefined);
-      const sent = { ...post, headers: { ...post.headers, ...headers } };
-      return readResponse(await fetch(url, sent));
-    },
-    async tokens(apiKey = harness.apiKey, expiresInSeconds) {
-      const response = await harness.graphql(exchangeDocument, { apiKey, expiresInSeconds }, { token: null });
-      if (response.errors) throw new Error(`exchange failed: ${response.text}`);
-      return response.data.exchangeSurfaceRefreshTokenForAccessTokens as Tokens;
-    },
-    async partnerToken(partnerApiKey = harness.partnerApiKey) {
-      const response = await harness.graphql(
-        "mutation ($token: String!) { loginViaPersonalApiToken(token: $token) { accessToken } }",
-        { token: partnerApiKey },
-        { token: null, router: "gateway" },
-      );
-      if (response.errors) throw new Error(`partner login failed: ${response.text}`);
-      return response.data.loginViaPersonalApiToken.accessToken as string;
-    },
     get control() {
-      return createControlClient({ baseUrl: started().baseUrl });
+      return control();
     },
-    key: async (keyOptions) => (await harness.control.createApiKey(keyOptions)) as IssuedKey,
-    async workspace() {
-      const { partnerApiKey } = await harness.control.createPartnerKey();
-      const token = await harness.partnerToken(partnerApiKey);
-      const created = await harness.graphql(
-        "mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
-        { input: { displayName: "Another Firm" } },
-        { token, router: "gateway" },
-      );
-      return harness.key({ workspaceId: created.data.createWorkspace.id, role: "admin" });
+    /** The same as `workspace`, as the options of its administrator's calls. */
+    async ownWorkspace(): Promise<CallOptions> {
+      const { apiKey } = await workspace();
+      return { token: (await tokens(apiKey)).workspaceToken };
     },
-    async ownWorkspace() {
-      const { apiKey } = await harness.workspace();
-      return { token: (await harness.tokens(apiKey)).workspaceToken };
-    },
-    async advance(by) {
-      await harness.control.advanceClock({ by });
+    /** Advances virtual time, for example by `"3m"`; resolves when all work due until then has settled. */
+    async advance(by: string | number): Promise<void> {
+      await control().advanceClock({ by });
     },
   };
-
-  const defaultToken = async () => {
-    const nowMs = started().clock.now();
-    if (!cachedToken || cachedToken.untilMs <= nowMs) {
-      const { workspaceToken } = await harness.tokens();
-      cachedToken = { token: workspaceToken, untilMs: nowMs + 120_000 };
-    }
-    return cachedToken.token;
-  };
-
-  return harness;
 }
 
 export const exchangeDocument = `mutation ($apiKey: String!, $expiresInSeconds: Int) {

@@ -148,18 +148,6 @@ describe("L4 waiting", () => {
     expect((await me(token)).status).toBe(200);
   });
 
-  it("L4 the window slides: the oldest request leaves it first", async () => {
-    const token = await freshToken();
-    await useUp(token, limit / 2);
-    await service.advance("30400ms");
-    await useUp(token, limit / 2);
-    // 29.6 s are left of the window: whole seconds that are rounded down would be too short.
-    expect(expectLimited(await me(token))).toBe(30);
-    await service.advance("30s");
-    await useUp(token, limit / 2);
-    expectLimited(await me(token));
-  });
-
   it("L4 a request succeeds after the interval in Retry-After with a fixed window", async () => {
     const token = await freshToken(fixed);
     await fixed.advance("45s");

@@ -9,12 +9,11 @@ import { captureDeliveries } from "../../support/capture-deliveries.ts";
 import { useService } from "./harness.ts";
 
 const harness = useService();
-let service: Service;
 let findings: ReadonlyMap<string, Finding>;
 
 beforeAll(async () => {
   const { mock, baseUrl, gatewayUrl } = harness;
-  service = new Service({
+  const service = new Service({
     access: { baseUrl, gatewayUrl, keys: await prepareMock(mock) },
     fetch,
     clock: mock.clock,
@@ -34,9 +33,4 @@ it.each(titled)("%s", (_, rule) => {
   expect(unknown).toBeUndefined();
   const expected = expectedOf(rule);
   if (!agrees(rule, expected, fact ?? null)) expect(fact).toEqual(expected);
-});
-
-it("W10 what the rules create is removed, and no other test is needed to see it", async () => {
-  expect([...service.created]).toEqual([]);
-  expect((await harness.control.listEndpoints()).data).toHaveLength(3);
 });

@@ -2,13 +2,7 @@ import { createMockServer, type SettingsChanges } from "@workspace-tasks/mock-se
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { Service } from "../../../../mock-server/tools/compare/ask/service.ts";
-import { compareFindings } from "../../../../mock-server/tools/compare/compare-service.ts";
-import {
-  type Finding,
-  parseRecord,
-  recordHeader,
-  recordLine,
-} from "../../../../mock-server/tools/compare/findings.ts";
+import { type Finding, recordLine } from "../../../../mock-server/tools/compare/findings.ts";
 import {
   renderJsonReport,
   renderJunitReport,
@@ -271,23 +265,6 @@ describe("what compare does to a service", () => {
       expect(await recordsOf(service)).toEqual(before);
     },
   );
-
-  it("a run with writes that loses responses leaves nothing behind", async () => {
-    await using service = await startComparedService();
-    const before = await recordsOf(service);
-    const around: Around = (send) => {
-      let count = 0;
-      return async (url, init) => {
-        count += 1;
-        if (count % 7 === 0) await send(url, init);
-        if (count % 7 === 0 || count % 10 === 0) throw lost();
-        return send(url, init);
-      };
-    };
-    const report = await compare(service, { ...writing, around });
-    expect([differencesIn(report), report.removal]).toMatchObject([[], { left: [], problem: null }]);
-    expect(await recordsOf(service)).toEqual(before);
-  });
 });
 
 describe("records and reports of compare", () => {
@@ -338,16 +315,6 @@ describe("records and reports of compare", () => {
 });
 
 describe("what compare finds", () => {
-  it("a record is evaluated again without the service, also when its last line was cut off", async () => {
-    await using service = await startComparedService({ unauthenticatedStatus: 401 });
-    const findings: Finding[] = [];
-    const report = await compare(service, { onFinding: (each) => findings.push(each) });
-    const text = recordHeader + findings.map(recordLine).join("");
-    const replayed = await compareFindings(parseRecord(`${text}{"rule":"cut of`));
-    expect(replayed.rules).toEqual(report.rules);
-    expect(differencesIn(replayed)).toEqual(["errors.unauthenticated-status"]);
-  });
-
   it("with the settings that a comparison has written, the mock does what the service did", async () => {
     const replaceWith = { code: "INVALID_CURSOR", message: "The cursor is invalid" };
     const settings: SettingsChanges = {

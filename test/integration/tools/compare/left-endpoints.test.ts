@@ -32,6 +32,20 @@ async function ownOf({ mock }: ComparedService): Promise<readonly string[]> {
 const failure = (code: string) =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(), { code }) });
 
+type Answer = (forward: () => Promise<Response>) => Response | Promise<Response>;
+
+/** Answers the requests with this text in another way. */
+const answering =
+  (text: string, answer: Answer): Around =>
+  (send) =>
+  async (url, init) => {
+    const forward = () => send(url, init);
+    return String(init.body).includes(text) ? answer(forward) : forward();
+  };
+
+const deletion = "deleteWebhookEndpoint(";
+const errorResponse = (message: string) => Response.json({ data: null, errors: [{ message }] });
+
 /** @param isLost the request still arrives, and its response is lost */
 const goneFrom =
   (request: number, isLost: boolean, count: { requests: number }): Around =>
@@ -106,14 +120,12 @@ describe("a service that is gone", () => {
   it("from the first deletion on is waited for, two minutes, and what is left is named", async () => {
     await using service = await startComparedService();
     let goneAtMs = 0;
-    const report = await compare(service, {
-      ...writing,
-      around: (send) => async (url, init) => {
-        if (String(init.body).includes("deleteWebhookEndpoint(")) goneAtMs ||= service.clock.now();
-        if (goneAtMs > 0) throw failure("ECONNREFUSED");
-        return send(url, init);
-      },
-    });
+    const around: Around = (send) => async (url, init) => {
+      if (String(init.body).includes(deletion)) goneAtMs ||= service.clock.now();
+      if (goneAtMs > 0) throw failure("ECONNREFUSED");
+      return send(url, init);
+    };
+    const report = await compare(service, { ...writing, around });
     expect(await expectNamed(service, report)).toBe(1);
     const minutes = (service.clock.now() - goneAtMs) / 60_000;
     expect(minutes).toBeGreaterThanOrEqual(2);
@@ -122,35 +134,31 @@ describe("a service that is gone", () => {
 
   it("for the responses to creations, and shows URLs in another form: what was created is found and removed", async () => {
     await using service = await startComparedService();
-    const report = await compare(service, {
-      ...writing,
-      around: (send) => async (url, init) => {
-        const response = await send(url, init);
-        if (String(init.body).includes("createWebhookEndpoint(")) throw failure("ECONNRESET");
-        const text = await response.text();
-        const { status, headers } = response;
-        return new Response(text.replaceAll("https://receiver.invalid", "HTTPS://Receiver.invalid:443"), {
-          status,
-          headers,
-        });
-      },
+    const shownOtherwise: Around = (send) => async (url, init) => {
+      const response = await send(url, init);
+      const text = await response.text();
+      const { status, headers } = response;
+      const shown = text.replaceAll("https://receiver.invalid", "HTTPS://Receiver.invalid:443");
+      return new Response(shown, { status, headers });
+    };
+    const losing = answering("createWebhookEndpoint(", async (forward) => {
+      await forward();
+      throw failure("ECONNRESET");
     });
+    const report = await compare(service, { ...writing, around: (send) => losing(shownOtherwise(send)) });
     expect([report.removal?.left, differencesIn(report), await ownOf(service)]).toEqual([[], [], []]);
   });
 
   it("for the responses to deletions: each endpoint is deleted once by its rule, and once more at the end if it is listed", async () => {
     await using service = await startComparedService();
     let deletions = 0;
-    const report = await compare(service, {
-      ...writing,
-      around: (send) => async (url, init) => {
-        const response = await send(url, init);
-        if (!String(init.body).includes("deleteWebhookEndpoint(")) return response;
-        deletions += 1;
-        if (deletions % 2 === 1) throw failure("ECONNRESET");
-        return response;
-      },
+    const around = answering(deletion, async (forward) => {
+      const response = await forward();
+      deletions += 1;
+      if (deletions % 2 === 1) throw failure("ECONNRESET");
+      return response;
     });
+    const report = await compare(service, { ...writing, around });
     expect([report.removal?.left, differencesIn(report), await ownOf(service)]).toEqual([[], [], []]);
     // Rules about deletions ask for more.
     expect(deletions).toBeLessThan(60);
@@ -175,13 +183,8 @@ describe("a service that is gone", () => {
     // No URL of the run, though it has its mark: a command is never made of the text of others.
     const hostile = "https://receiver.invalid/workspace-tasks-compare/test/a';reboot'";
     const { id } = await service.mock.control.createEndpoint({ url: hostile, eventTypes: ["task.failed"] });
-    const report = await compare(service, {
-      ...writing,
-      around: (send) => async (address, init) =>
-        String(init.body).includes("deleteWebhookEndpoint(")
-          ? Response.json({ data: null, errors: [{ message: "Conflict" }] })
-          : send(address, init),
-    });
+    const around = answering(deletion, () => errorResponse("Conflict"));
+    const report = await compare(service, { ...writing, around });
     expect(renderTextReport(report)).not.toContain("reboot");
     await service.mock.control.deleteEndpoint(id);
     expect(await expectNamed(service, report)).toBeGreaterThan(10);
@@ -197,10 +200,9 @@ describe("a service that is gone", () => {
       onWait(_, reason) {
         if (reason === "for another time") stopping.abort();
       },
-      around: (send) => async (url, init) =>
-        stopping.signal.aborted && String(init.body).includes("webhookEndpoints(")
-          ? Response.json({ data: null, errors: [{ message: "Timeout" }] })
-          : send(url, init),
+      around: answering("webhookEndpoints(", (forward) =>
+        stopping.signal.aborted ? errorResponse("Timeout") : forward(),
+      ),
     });
     expect([report.stopped, report.removal?.left, await ownOf(service)]).toEqual(["stopped", [], []]);
   });

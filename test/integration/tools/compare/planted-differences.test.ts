@@ -1,5 +1,6 @@
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { exitCodeOf } from "../../../../mock-server/tools/compare/report.ts";
 import { rules as allRules } from "../../../../mock-server/tools/compare/rules/table.ts";
 import {
   type Change,
@@ -9,7 +10,12 @@ import {
   type Loose,
   withClaims,
 } from "../../../support/changed-responses.ts";
-import { compare, differencesIn, startComparedService } from "../../../support/compared-service.ts";
+import {
+  compare,
+  differencesIn,
+  refutedIn,
+  startComparedService,
+} from "../../../support/compared-service.ts";
 
 type Where = (exchange: Exchange) => boolean;
 
@@ -112,7 +118,6 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
   ],
   "catalog.events": [
     ofList("webhookEventCatalog", (list) => [...list, { ...list[0], name: "task.cancelled" }]),
-    ofList("webhookEventCatalog", (list) => list.slice(1)),
   ],
   "catalog.task.running": entry("task.running", (each) => Object.assign(each, { version: "3" })),
   "catalog.payload-documents.synced": entry("documents.synced", ({ payloadSchema: { properties } }) => {
@@ -156,19 +161,41 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
   ),
 };
 
-const cases = Object.entries(planted).flatMap(([id, differences]) => {
-  const found = allRules.find((rule) => rule.id === id);
-  const title = found?.says ?? "no such rule";
-  const permissions = found?.needs === "writes";
-  return [differences].flat().map((difference) => ({ id, title, permissions, difference }));
-});
+/** What the interface says, by the rule that is refuted. */
+const breaches: Readonly<Record<string, Change>> = {
+  "catalog.events": ofList("webhookEventCatalog", (list) => list.slice(1)),
+  "catalog.payload-task.failed": entry("task.failed", ({ payloadSchema }) => {
+    delete payloadSchema.properties.customerError;
+  }),
+  "catalog.payload-task.running": entry("task.running", ({ payloadSchema }) => {
+    payloadSchema.properties.event.type = "uuid";
+  }),
+  "endpoints.limit-0": error(says("Webhook"), { message: "The limit must be between 1 and 100" }),
+  "endpoints.create-read-only": error(({ extensions }) => extensions.code === "FORBIDDEN", {
+    code: "READ_ONLY",
+  }),
+  "tokens.wrong-key": respond(({ variables }) => variables.refreshToken?.endsWith("wrong-key"), {
+    json: { data: { token: null } },
+  }),
+  "drift.ListWebhookEndpoints": field("enabled", null),
+};
+
+const cases = [
+  ...Object.entries(planted).flatMap(([id, differences]) =>
+    [differences].flat().map((difference) => ({ id, difference, isRefuted: false })),
+  ),
+  ...Object.entries(breaches).map(([id, difference]) => ({ id, difference, isRefuted: true })),
+].map((each) => ({ ...each, says: allRules.find(({ id }) => id === each.id)?.says }));
 
 describe("compare", () => {
-  it.each(cases)("names $id, when it is not true that $title", async ({ id, permissions, difference }) => {
+  it.each(cases)("names $id, when it is not true that $says", async ({ id, difference, isRefuted }) => {
     const [settings, around] =
       typeof difference === "function" ? [{}, { around: changing(difference) }] : [difference, {}];
     await using service = await startComparedService(settings);
-    expect(differencesIn(await compare(service, { writes: permissions, ...around }))).toContain(id);
+    const writes = allRules.some((rule) => rule.id === id && rule.needs === "writes");
+    const report = await compare(service, { writes, ...around });
+    expect(differencesIn(report)).toContain(id);
+    if (isRefuted) expect([refutedIn(report), exitCodeOf(report)]).toEqual([expect.arrayContaining([id]), 1]);
     expect((await service.mock.control.listEndpoints()).data).toHaveLength(3);
   });
 });
