@@ -233,18 +233,21 @@ describe.concurrent("compare", () => {
       // While the run is in progress, the folder is removed and the record is replaced by a full disk.
       const write = (text: string) => {
         written.push(text);
-        if (written.length !== 3) return;
-        rmSync(reports, { recursive: true });
-        unlinkSync(record);
-        symlinkSync("/dev/full", record);
+        if (written.length === 3) {
+          rmSync(reports, { recursive: true });
+          unlinkSync(record);
+          symlinkSync("/dev/full", record);
+        }
+        if (written.length === 6) running.stop();
       };
       const outputs = ["--report", report, "--record", record];
-      const { code, out } = await runCommand(
+      const running = startCommand(
         runCompareCommand,
         ["--base-url", mock.baseUrl, "--settings", settings, ...outputs],
         { env, stderr: { isTTY: true, columns: 20, write } },
       );
-      expect([code, out]).toEqual([2, expect.stringContaining("The service does what the mock does")]);
+      const { code, out } = await running.result();
+      expect([code, out]).toEqual([2, expect.stringContaining("Not finished: stopped.")]);
       expect(wordsOf(written)).toContain(`--report: cannot write ${report}: ENOENT`);
       expect(wordsOf(written)).toContain(`--record: cannot write ${record}: ENOSPC`);
       const progress = written.filter((line) => line.startsWith("\r\u001b[K"));
