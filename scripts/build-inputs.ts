@@ -9,7 +9,7 @@ export function buildStamp(name: string, inputs: RegExp) {
   const file = join(root, ".tmp", name);
   return {
     isCurrent: () => existsSync(file) && readFileSync(file, "utf8") === hashOf(inputs),
-    /** Called before a build, which may end in the middle: its output is then of no sources. */
+    /** Is called before a build, which may end in the middle: its output is then of no sources. */
     clear: () => rmSync(file, { force: true }),
     set() {
       mkdirSync(dirname(file), { recursive: true });
@@ -39,7 +39,7 @@ export function isBuilt(): boolean {
   return [...files, ...others].every((file) => existsSync(join(root, file)));
 }
 
-/** Of the files of the project whose paths match. */
+/** The hash of the files of the project whose paths match. */
 function hashOf(paths: RegExp): string {
   const hash = createHash("sha256");
   for (const file of projectFiles(root, "").filter((path) => paths.test(path)))

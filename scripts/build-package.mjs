@@ -131,7 +131,7 @@ function requireClassNames(folder, { fileName, code = "" }) {
   if (renamed) throw new Error(`${folder} ${fileName}: expected classes to keep their names, got ${renamed}`);
 }
 
-/** The same declarations for CommonJS, where an import of a file has another ending. */
+/** Writes the same declarations for CommonJS, where an import of a file has another ending. */
 function declareCommonJS(dist) {
   for (const file of readdirSync(dist, { recursive: true }).filter((name) => name.endsWith(".d.ts"))) {
     const text = readFileSync(join(dist, file), "utf8");

@@ -43,7 +43,7 @@ export function packPackages(folder: string): ReadonlyMap<string, string> {
   return new Map(packages.map((each) => [each.name, join(folder, tarballName(each))]));
 }
 
-/** As npm gives it to the tarball of a package. */
+/** The name that npm gives to the tarball of a package. */
 export const tarballName = ({ name, manifest }: Package): string =>
   `${name.replace("@", "").replace("/", "-")}-${manifest.version}.tgz`;
 

@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface PackageEntry {
-  /** As in `exports`. */
+  /** The path is that in `exports`. */
   readonly path: string;
   /** From the folder of the package. */
   readonly source: string;
-  /** In dist/, without its ending. */
+  /** The file in dist/, without its ending. */
   readonly out: string;
   readonly esmOnly: boolean;
   readonly isPublic: boolean;
@@ -66,7 +66,7 @@ const bundled = ["sdk/kernel", "sdk/page-parts", ...pages.map(({ folder }) => fo
 const { workspaces } = readJson("package.json") as { readonly workspaces: readonly string[] };
 const readManifest = (folder: string) => readJson(`${folder}/package.json`) as Manifest;
 
-/** In the order in which they depend on each other. */
+/** The published packages, in the order in which they depend on each other. */
 export const packages: readonly Package[] = workspaces
   .filter((folder) => !bundled.includes(folder))
   .map((folder) => {

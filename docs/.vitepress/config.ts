@@ -18,7 +18,7 @@ const playground = { text: "Playground", link: "/playground/", target: "_self" }
 const sideBarWithoutScript = `<style>.VPSidebar.VPSidebar { position: static; width: auto; max-width: none; opacity: 1;
 visibility: visible; transform: none; box-shadow: none }</style>`;
 
-/** With tables of many columns, or the help of commands at its 80 columns. */
+/** These pages have tables of many columns, or the help of commands at its 80 columns. */
 const widePages = ["docs/cli.md", "docs/mock-control-api.md", "docs/mock-limits.md", "docs/benchmarks.md"];
 
 export default defineConfig({

@@ -15,7 +15,7 @@ export type ResponseMessage =
   | { readonly failure: string | null };
 
 export interface PortClient {
-  /** As the global one, for bodies that are text. */
+  /** `fetch` is like the global one, for bodies that are text. */
   fetch(url: string, init: RequestInit): Promise<Response>;
   /** Fails what is in flight: the other side is gone. */
   close(): void;

@@ -15,19 +15,19 @@
 import type { DeliveryChannel, InboxRowState } from "../inbox/row.ts";
 
 export interface Overview {
-  /** Of the inbox's process. */
+  /** The time of the process that serves the page. */
   readonly now: string;
   readonly readOnly: boolean;
   /** Who looks, as `authorize` says. */
   readonly actor: string | null;
-  /** For actions, in the header `x-page-token`. */
+  /** The token is needed for actions, in the header `x-page-token`. */
   readonly token: string;
-  /** Counted up to 1,000. */
+  /** Rows are counted up to 1,000. */
   readonly rows: { readonly waiting: number; readonly dead: number; readonly quarantined: number };
   readonly oldestPendingMs: number | null;
   /** The newest events, at most 1,000, by when they were received and what they are now. */
   readonly activity: Activity;
-  /** Of the process that serves the page; `null` for the command, which runs no receiver. */
+  /** The receiver of the process that serves the page; `null` for the command, which runs none. */
   readonly receiver: ReceiverNumbers | null;
   /** Who has claimed events: those whose lease has ended are dead or halted. */
   readonly processes: readonly ProcessLeases[];
@@ -54,7 +54,7 @@ export interface ReceiverNumbers {
 export interface ProcessLeases {
   readonly worker: string;
   readonly events: number;
-  /** Of the lease that ends last; negative once it has ended. */
+  /** The time until the lease that ends last has ended; negative once it has. */
   readonly endsInMs: number;
 }
 
@@ -87,7 +87,7 @@ export interface EventSummary {
 }
 
 export interface EventDetail extends EventSummary {
-  /** Of the delivery's headers, what is kept. */
+  /** This and the next two are what is kept of the delivery's headers. */
   readonly signedAt: string;
   readonly secretIndex: number | null;
   readonly traceparent: string | null;
@@ -126,14 +126,14 @@ export interface ErrorGroup {
   readonly firstAt: string;
   readonly lastAt: string;
   readonly sources: readonly string[];
-  /** At most 20. */
+  /** There are at most 20. */
   readonly tasks: readonly string[];
   readonly sample: EventSummary;
 }
 
 export interface Page<Item> {
   readonly data: readonly Item[];
-  /** For the next page; `null` at the end. */
+  /** The next page begins here; `null` at the end. */
   readonly iterator: string | null;
   /** How many events were looked at. A page may have fewer events than its limit when few of many match. */
   readonly looked: number;
@@ -146,7 +146,7 @@ export interface Preview {
   readonly firstAt: string | null;
   readonly lastAt: string | null;
   readonly events: Readonly<Record<string, number>>;
-  /** To be passed on: what is stored later is not changed. */
+  /** The action gets this number: what is stored later is not changed. */
   readonly beforeSeq: number;
 }
 

@@ -254,7 +254,8 @@ export async function preview(
   const events: Record<string, number> = {};
   let count = 0;
   let isPartial = false;
-  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let firstMs = Number.POSITIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let newestSeq = 0;
   for await (const { rows, looked } of findRows(inbox, filter, { source })) {
     for (const { seq, event, receivedAtMs } of rows) {

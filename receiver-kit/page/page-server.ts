@@ -24,9 +24,9 @@ export interface PageRequest {
   /** A path, or a whole URL; with what the page is mounted on, or without. */
   readonly url: string;
   header(name: string): string | undefined;
-  /** Of the peer; `undefined` where it is not known. */
+  /** The address of the peer; `undefined` where it is not known. */
   readonly remoteAddress: string | undefined;
-  /** At most `bytesMax`; `undefined` when it is larger. */
+  /** Reads a body of at most `bytesMax`; `undefined` when it is larger. */
   readBody(bytesMax: number): Promise<Uint8Array | undefined>;
   /** Who looks, a name or `true`; anything else may not. */
   authorize(): unknown;
@@ -81,10 +81,10 @@ export function createPageServer(settings: PageSettings): (request: PageRequest)
   );
   const readErrors = sharedRead(() => reads.readErrors(inbox), clock);
   let secret: Promise<string | undefined> | undefined;
-  /** Of an inbox that could not be written. */
+  /** An inbox that could not be written is tried again then. */
   let writesAgainAtMs = Number.POSITIVE_INFINITY;
 
-  /** Of all processes of the inbox: the next request may reach another one. */
+  /** All processes of the inbox have the same secret: the next request may reach another one. */
   async function readSecret(): Promise<string | undefined> {
     const { marks } = await inbox.readMarks(everySource);
     if (marks[secretMark]) return marks[secretMark];

@@ -6,9 +6,9 @@ export type Tone = "run" | "good" | "bad" | "wait" | "calm";
 
 interface NoticeProps {
   readonly tone: Tone;
-  /** Read aloud at once. */
+  /** An alert is read aloud at once. */
   readonly isAlert?: boolean;
-  /** Of a finding. */
+  /** The code of a finding. */
   readonly code?: string;
   readonly children: ComponentChildren;
 }
@@ -96,7 +96,7 @@ interface TextFieldProps {
   readonly type?: "text" | "url" | "password";
   readonly placeholder?: string;
   readonly class?: string;
-  /** Of a text of several lines. */
+  /** A text of several lines has so many. */
   readonly rows?: number;
   readonly onInput: (value: string) => void;
 }
@@ -219,7 +219,7 @@ interface CopyButtonProps {
   /** The text, or what creates it when the button is pressed. */
   readonly text: string | (() => string | Promise<string>);
   readonly class?: string | undefined;
-  /** Default: the label. */
+  /** What the button is called. Default: the label. */
   readonly name?: string | undefined;
 }
 
@@ -286,7 +286,8 @@ function isTyping(event: KeyboardEvent): boolean {
 
 /** Calls what belongs to a key when it is pressed outside of fields, or to `Mod-` and a key wherever it is pressed. */
 export function useKeys(actions: Readonly<Record<string, (() => void) | undefined>>): void {
-  // With the page that is drawn, and not after its next frame: keys act on the rows that are shown.
+  // The listener changes with the page that is drawn, and not after its next frame: keys act on the rows that are
+  // shown.
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const isMod = event.ctrlKey || event.metaKey;

@@ -19,7 +19,7 @@ interface Props {
   readonly view: string;
   /** Its filter by series. */
   readonly field: string;
-  /** By series, from the bottom of a bar to its top. */
+  /** The series, from the bottom of a bar to its top. */
   readonly tones: Readonly<Record<string, Tone>>;
   /** Labels of the series. Default: their names. */
   readonly texts?: StatusTexts;

@@ -8,7 +8,7 @@ import { Time, Waiting } from "./values.tsx";
 
 /** A field of the filter: a choice of `options`, or any text. */
 interface FilterField {
-  /** In the filter. */
+  /** Its name in the filter. */
   readonly name: string;
   readonly label: string;
   readonly options?: Options | undefined;
@@ -22,10 +22,10 @@ interface ListViewProps<Row> extends Pick<RowsProps<Row>, "keyOf" | "columns"> {
   readonly filter: Filter;
   readonly fields: readonly FilterField[];
   readonly actions?: ComponentChildren;
-  /** Above the list. */
+  /** The chart is above the list. */
   readonly chart?: ComponentChildren;
   readonly list: PagedList<Row>;
-  /** In an empty list that is not filtered. */
+  /** What an empty list shows that is not filtered. */
   readonly nothing: ComponentChildren;
   readonly detail: (id: string) => ComponentChildren;
 }
@@ -208,7 +208,7 @@ export interface RowsProps<Row> {
   readonly footer?: ComponentChildren;
 }
 
-/** By how many rows the page keys move. */
+/** The page keys move by so many rows. */
 const pageKeyRows = 10;
 
 /** A list with one tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere. */
@@ -336,7 +336,7 @@ const gridStyle = <Row,>(columns: readonly Column<Row>[]) =>
     ]),
   );
 
-/** As many as a browser draws at once. */
+/** A browser draws as many at once. */
 const pageRows = 500;
 
 interface ListQuery {
@@ -358,7 +358,7 @@ export interface PagedList<Row> {
 /** A page of a list, as a server responds with it. */
 interface Page<Row> {
   readonly data: readonly Row[];
-  /** Of the next page; absent: this is the last one. */
+  /** The next page begins here; absent: this is the last one. */
   readonly iterator?: string | null | undefined;
   /** How many rows the server looked at; absent: all that could match. */
   readonly looked?: number;

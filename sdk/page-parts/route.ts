@@ -61,7 +61,7 @@ export function hashOf(view: string, id?: string | null, filter: Filter = {}): s
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** For an address; halves of characters, which have no code of their own, are replaced. */
+/** A text in an address; halves of characters, which have no code of their own, are replaced. */
 export const encode = (text: string) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\uFFFD"));
 
 /** An address that was typed may contain a lone `%`. */

@@ -16,10 +16,10 @@ export interface ViewProps<Overview> {
 }
 
 export interface View<Overview> {
-  /** In its address; its title begins with a capital letter. */
+  /** Its name in the address; its title begins with a capital letter. */
   readonly name: string;
   readonly Component: ComponentType<ViewProps<Overview>>;
-  /** Shown beside the title. */
+  /** The count is shown beside the title. */
   count?(overview: Overview): number;
   /** What needs attention, in words; shown when its number is not 0. */
   readonly alert?: { readonly tone: Tone; readonly word: string; count(overview: Overview): number };
@@ -30,7 +30,7 @@ interface ShellProps<Overview> {
   readonly overview: Overview | undefined;
   /** What serves the page: `mock`. */
   readonly server: string;
-  /** Beside the name of the product. Default: the server. */
+  /** What is beside the name of the product. Default: the server. */
   readonly name?: string | undefined;
   /** 0: not read yet. */
   readonly nowMs: number;
@@ -38,7 +38,7 @@ interface ShellProps<Overview> {
   /** The clock of the bar. */
   readonly clock: ComponentChildren;
   readonly help: HelpProps;
-  /** Below the view, while nothing is wrong with the connection. */
+  /** The banner is below the view, while nothing is wrong with the connection. */
   readonly banner?: ComponentChildren;
 }
 

@@ -26,7 +26,7 @@ export interface LiveState {
   readonly problems: ReadonlyMap<object, string>;
 }
 
-/** As many as a list of the newest has. */
+/** A list of the newest has as many. */
 export const recentMax = 10;
 
 export const initialLiveState: LiveState = {
@@ -198,7 +198,8 @@ function createReader<Value>(
   let nextAtMs = 0;
   let timer = 0;
   const run = async () => {
-    [isBusy, isDirty] = [true, false];
+    isBusy = true;
+    isDirty = false;
     const startedAtMs = performance.now();
     const { value, problem, code } = await readOrNull(reader.read);
     if (isStopped) return;
@@ -233,7 +234,7 @@ function createReader<Value>(
 interface ReadResult<Value> {
   readonly value: Value | null | undefined;
   readonly problem: string | null;
-  /** Of the error. */
+  /** The code of the error. */
   readonly code: string;
 }
 

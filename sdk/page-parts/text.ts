@@ -76,7 +76,7 @@ export const countBytes = (text: string) => new TextEncoder().encode(text).lengt
 
 const compact = new Intl.NumberFormat("en", { notation: "compact" });
 
-/** Where there is room for three characters: `999`, `5K`, `1.2M`. */
+/** A count where there is room for three characters: `999`, `5K`, `1.2M`. */
 export const formatCount = (count: number): string => compact.format(count);
 
 /** `1 attempt`, `2 attempts`. */

@@ -7,13 +7,13 @@ import { countBytes, formatExact, formatHex, formatTimeNear, indentJson, plural 
 
 interface StatusText {
   readonly tone: Tone;
-  /** Default: its name in the API. */
+  /** The word on the page. Default: its name in the API. */
   readonly label?: string;
   /** What it means, where the word is not enough. */
   readonly about?: string;
 }
 
-/** Of one kind of record, by status. */
+/** The texts of one kind of record, by status. */
 export type StatusTexts = Readonly<Record<string, StatusText>>;
 
 interface StatusBadgeProps {
@@ -32,7 +32,7 @@ export function StatusBadge({ status, tone, of }: StatusBadgeProps) {
   );
 }
 
-/** In place of what has not been read yet. Most reads are quicker than an eye: the words appear after a moment. */
+/** Stands for what has not been read yet. Most reads are quicker than an eye: the words appear after a moment. */
 export function Waiting() {
   const server = useContext(ServerContext);
   const connection = useLive((state) => state.connection);
@@ -132,7 +132,7 @@ export const Facts = ({ values, label = (name) => name }: FactsProps) => (
 
 interface CopiedProps {
   readonly value: string;
-  /** What it is. Default: the value. */
+  /** What the value is called. Default: itself. */
   readonly name?: string | undefined;
   readonly href?: string | undefined;
 }
@@ -185,7 +185,7 @@ const syntaxes = {
 
 interface TextBlockProps {
   readonly text: string;
-  /** Marked, in front of the text. */
+  /** The prefix is in front of the text, and marked. */
   readonly prefix?: string;
   readonly hex?: boolean;
   readonly syntax?: keyof typeof syntaxes | undefined;

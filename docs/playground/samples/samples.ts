@@ -1,6 +1,6 @@
 const files = import.meta.glob<string>("./*.js", { query: "?raw", import: "default", eager: true });
 
-/** In the order of a first visit; each has a file of its name. */
+/** The titles are in the order of a first visit; each sample has a file of its name. */
 const titles = ["Call", "Task", "Delivery", "Failing handler", "Retry", "Clock", "Fault", "Signature"];
 
 export const samples = titles.map((title) => ({

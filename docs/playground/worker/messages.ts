@@ -1,7 +1,7 @@
 export interface Line {
   readonly kind: "log" | "warn" | "error" | "result";
   readonly text: string;
-  /** Of a typed error. */
+  /** The code is that of a typed error. */
   readonly code?: string | undefined;
 }
 

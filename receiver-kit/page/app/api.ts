@@ -14,7 +14,7 @@ import type {
 
 export type ActionName = "replay" | "discard";
 
-/** Without it an action is refused; a page of another origin cannot read it. */
+/** An action without the token is refused; a page of another origin cannot read it. */
 let token = "";
 
 export const api = {
@@ -23,7 +23,7 @@ export const api = {
     token = overview.token;
     return overview;
   },
-  /** At most 200 at once. `failing` is a state of the page alone: waiting, and the last attempt failed. */
+  /** A page has at most 200 events. `failing` is a state of the page alone: waiting, and the last attempt failed. */
   async events(query: Filter) {
     const page = await get<Page<EventSummary>>("events", { limit: "200", ...stored(query) });
     if (query["state"] !== "failing") return page;
@@ -43,7 +43,7 @@ export const api = {
   },
 };
 
-/** As the server knows it: `failing` is `pending`, and a range of the histogram has other names. */
+/** The filter as the server knows it: `failing` is `pending`, and a range of the histogram has other names. */
 function stored({ from = "", to = "", ...filter }: Filter): Filter {
   const range = { ...(from && { since: from }), ...(to && { until: to }) };
   return { ...filter, ...(filter["state"] === "failing" && { state: "pending" }), ...range };

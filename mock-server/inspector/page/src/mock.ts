@@ -28,7 +28,7 @@ let current: Transport = {
   openStream: (url) => new EventSource(url),
 };
 
-/** Called before the page starts. */
+/** It is called before the page starts. */
 export function setTransport(transport: Transport): void {
   current = transport;
 }
@@ -64,7 +64,7 @@ export const control = createControl(worldUrl);
 /** The control API of the mock's own world. */
 export const mockControl = createControl(mockUrl);
 
-/** Provided by the app, which reads the clock once for all parts of the page. `undefined`: not read yet. */
+/** The app provides the clock, which it reads once for all parts of the page. `undefined`: not read yet. */
 export const ClockContext = createContext<ClockView | undefined>(undefined);
 
 export const useClock = () => useContext(ClockContext);

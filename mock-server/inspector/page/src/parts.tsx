@@ -210,15 +210,15 @@ export type DeliveryQuery = NonNullable<Parameters<typeof control.countDeliverie
 type RequestQuery = NonNullable<Parameters<typeof control.countRequests>[0]>;
 
 interface Props<Query> {
-  /** Default: everything. */
+  /** The query says what is counted. Default: everything. */
   readonly query?: Query;
-  /** Of the list, which gets the range. */
+  /** The filter is that of the list, which gets the range. */
   readonly filter?: Filter;
 }
 
 export const outcomes = { delivered: "good", rejected: "bad", waiting: "wait", cancelled: "calm" } as const;
 
-/** By the time when they were created. */
+/** Deliveries are counted by the time when they were created. */
 export function DeliveryHistogram({ query = {}, ...props }: Props<DeliveryQuery>) {
   const read = () => control.countDeliveries(query);
   const counts = useResource(`deliveries ${JSON.stringify(query)}`, ["delivery", "clock"], read);
@@ -239,7 +239,7 @@ interface ReplayProps {
   readonly label?: string;
 }
 
-/** As many as the mock replays at once. */
+/** The mock replays as many at once. */
 const replayedMax = 10_000;
 
 /** Replays what the filter matches, as far as it was rejected, whether or not the row is on this page. */

@@ -112,7 +112,7 @@ export function deliveryMarkdown(delivery: DeliveryDetail, link: string): string
 
 const cell = (text: string | null) => (text ?? "").replace(/\|/g, "\\|").replace(/\s+/g, " ");
 
-/** With more backticks than the text has in a row. */
+/** The fence has more backticks than the text has in a row. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);

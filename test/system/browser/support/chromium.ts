@@ -19,7 +19,8 @@ const chromiumFlags = [
   "--disable-component-update",
   "--disable-sync",
   "--font-render-hinting=none",
-  // In place of the DNS server of a front end, and of an attacker: the page is loaded, then its name leads to this computer.
+  // The names of a front end and of an attacker, in place of a DNS server: the page is loaded, then its name leads to
+  // this computer.
   `--host-resolver-rules=${["devbox", "front", "rebound"].map((name) => `MAP ${name}.example 127.0.0.1`).join(", ")}`,
 ];
 
@@ -42,7 +43,7 @@ export function sharedChromium(): Promise<Browser> {
   return launched;
 }
 
-/** For Playwright. */
+/** The options of Playwright. */
 export const launchOptions = () => ({ ...locate(), args: chromiumFlags });
 
 /** In one sentence why no browser can be started on this machine, or undefined. */

@@ -11,7 +11,7 @@ export interface PageOptions {
   readonly colorScheme?: "light" | "dark";
   /** Where to go, such as `#/tasks`. */
   readonly hash?: string;
-  /** Default: pauses between two reads are a tenth as long. */
+  /** Whether pauses between two reads are as long as for a user. Default: a tenth of that. */
   readonly hasOwnPauses?: boolean;
 }
 
@@ -44,7 +44,7 @@ export class WatchedPage implements AsyncDisposable {
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) this.complaints.push(message.text());
     });
-    // Of its workers and frames, too.
+    // Those of its workers and frames are seen, too.
     page.context().on("request", (request) => {
       const url = request.url();
       if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))
@@ -151,7 +151,7 @@ export function shareInspector<Fixture extends Shared>(
   return () => shared;
 }
 
-/** As above; each test also begins with a reset mock, of which the page knows. */
+/** The same as above; each test also begins with a reset mock, of which the page knows. */
 export function shareResetInspector(options: MockServerOptions = {}) {
   const shared = shareInspector(
     () => createInspectorFixture(options),

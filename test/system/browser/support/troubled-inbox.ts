@@ -37,7 +37,7 @@ export const taskOf = (n: number) => `019bc186-de00-7000-8000-${String(n).padSta
 
 export interface TroubledInboxOptions {
   readonly readOnly?: boolean;
-  /** Called before each event is sent. */
+  /** It is called before each event is sent. */
   readonly onSend?: () => void;
 }
 

@@ -329,7 +329,7 @@ export function Attempt({ attempt, delivery: { id, url, attempts } }: AttemptPro
 
 interface HeadersProps {
   readonly label: string;
-  /** Of the attempt before. */
+  /** The headers of the attempt before. */
   readonly before: HttpHeaders | undefined;
   readonly headers: HttpHeaders;
 }

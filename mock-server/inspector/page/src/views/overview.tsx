@@ -27,7 +27,7 @@ import {
 } from "../parts.tsx";
 import { formatReset, labelOfEndpoint, nameOf } from "../text.ts";
 
-// With the snippets, which only a new mock shows here.
+// The snippets are in it, which only a new mock shows here.
 const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
 
 export function OverviewView({ overview }: ViewProps) {
@@ -301,7 +301,7 @@ interface Attempt {
   readonly error: string | null;
 }
 
-/** Of the activity `delivery.attempted`. */
+/** The activity `delivery.attempted` has one. */
 const isAttempt = (value: unknown): value is Attempt => typeof value === "object" && value !== null;
 
 const isRequest = (value: unknown): value is RecordedRequest =>

@@ -247,7 +247,7 @@ export interface RunRequest {
   readonly query: string;
   /** JSON, or empty. */
   readonly variables: string;
-  /** Of an API key or partner key; empty: no token; `null`: the mock's own API key. */
+  /** The id of an API key or partner key; empty: no token; `null`: the mock's own API key. */
   readonly keyId: string | null;
 }
 
@@ -255,7 +255,7 @@ export interface RunResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** In the computer's time. */
+  /** The duration is in the computer's time. */
   readonly durationMs: number;
   /** The request as it was sent, for a shell. */
   readonly sent: ReturnType<typeof graphqlRequest>;
@@ -314,7 +314,7 @@ export function sampleVariables(text: string): Readonly<Record<string, unknown>>
   return Object.fromEntries(samples);
 }
 
-/** Of an input object the required fields, of a variable that is one all of them; `null` for what may be absent. */
+/** An input object has its required fields, a variable that is one all of them; what may be absent is `null`. */
 function sampleValue(name: string, type: graphql.GraphQLInputType, isVariable = true): unknown {
   const nullable = graphql.getNullableType(type);
   const isOptional = nullable === type;

@@ -214,5 +214,5 @@ export function WorldsPanel() {
   );
 }
 
-/** On the address that the browser knows the mock by. */
+/** The address of the page of a world, on the origin that the browser knows the mock by. */
 const pageOf = (name: string) => `${mockUrl}${name === "main" ? "" : `/w/${name}`}/_mock/`;
