@@ -24,7 +24,7 @@ export default defineConfig({
       ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
     ],
     // Only the tests of `system` ask for programs, and for the servers that all files share: they start when first asked for.
-    globalSetup: "test/support/preconditions.ts",
+    globalSetup: "test/support/shared-servers.ts",
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,
     setupFiles: "test/support/process-state.ts",

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { missingProgram } from "../test/support/missing-program.ts";
+import { missingProgram } from "../test/support/shared-server.ts";
 
 const python = await missingProgram("python");
 

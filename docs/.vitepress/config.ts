@@ -2,7 +2,7 @@ import { join, relative } from "node:path";
 import { defineConfig } from "vitepress";
 import { root } from "../../scripts/packages.ts";
 import { projectFiles } from "../../scripts/project-files.ts";
-import { anchorOf } from "../../test/support/dead-links.ts";
+import { anchorOf } from "../../test/support/documents.ts";
 import { extendMarkdown } from "./markdown.ts";
 import { pageOf, referenceFolder } from "./pages.ts";
 import { sideBar } from "./side-bar.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "../../mock-server/control/contract.ts";
 import { methodOf, type Route } from "../../mock-server/control/route.ts";
-import { markdownTable } from "../../test/support/markdown-table.ts";
+import { markdownTable } from "../../test/support/documents.ts";
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(contract);
 

@@ -1,5 +1,5 @@
 // Documents and doc comments show regions of the examples, as they are.
-import { regionOf } from "../../test/support/marked-blocks.ts";
+import { regionOf } from "../../test/support/documents.ts";
 
 /** The source with the code of each `@example examples/name.ts#region` as that region is now. */
 export function withExamples(source: string): string {

@@ -1,7 +1,7 @@
 // A page shows parts of examples, whose imports are elsewhere in the file. Its block marked `imports` has those that a reader
 // needs to run the parts.
 import { readFileSync } from "node:fs";
-import { blocksOf } from "../../test/support/marked-blocks.ts";
+import { blocksOf } from "../../test/support/documents.ts";
 
 const importPattern = /^import (type )?(\w+)?(?:, )?(?:\{([^}]*)\})? from "((?!\.)[^"]+)";$/gm;
 const widthMax = 100;

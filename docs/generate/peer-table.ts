@@ -1,5 +1,5 @@
 import { peers } from "../../scripts/packages.ts";
-import { markdownTable } from "../../test/support/markdown-table.ts";
+import { markdownTable } from "../../test/support/documents.ts";
 
 /** The optional peers of the packages, from their manifests. */
 export function peerTable(): string {

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditResult, auditChecks, auditReceiver } from "workspace-tasks/check-receiver";
-import { markdownTable } from "../../test/support/markdown-table.ts";
+import { markdownTable } from "../../test/support/documents.ts";
 import { type ReceiverName, serveInProcess } from "../../test/support/receivers/served-receiver.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cellOf, type RecordedResult } from "../../test/bench/benchmark.ts";
-import { markdownTable } from "../../test/support/markdown-table.ts";
+import { markdownTable } from "../../test/support/documents.ts";
 
 const root = join(import.meta.dirname, "../..");
 

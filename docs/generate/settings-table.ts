@@ -1,6 +1,6 @@
 import { defaultOf } from "../../mock-server/codegen/settings-schema-plugin.ts";
 import { settingDescriptions } from "../../mock-server/settings/settings-schema.ts";
-import { markdownTable } from "../../test/support/markdown-table.ts";
+import { markdownTable } from "../../test/support/documents.ts";
 
 /** Every setting of the mock, from their schema. */
 export function settingsTable(): string {

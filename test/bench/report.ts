@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { markdownTable } from "../support/markdown-table.ts";
+import { markdownTable } from "../support/documents.ts";
 import type { Benchmark, Goal, Machine, RecordedResult } from "./benchmark.ts";
 
 /** By the first word of a benchmark's name. */

@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../../scripts/packages.ts";
-import { blocksOf } from "../support/marked-blocks.ts";
-import { linesOf } from "../support/shown-commands.ts";
+import { blocksOf, linesOf } from "../support/documents.ts";
 
 export interface Project {
   /** The line of docs/compatibility.md that names it. */

@@ -1,6 +1,5 @@
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 import type { Fetch } from "../../sdk/request/fetch.ts";
-import { type Limit, LimitedService } from "./limited-service.ts";
 
 /**
  * The service's semantics for keys, tokens and the rate limit in a few dozen lines, for simulations of hundreds of
@@ -162,4 +161,114 @@ function json(body: unknown, status = 200, headers: Headings = {}): Response {
 
 function graphqlError(message: string, code: string, status = 200, headers: Headings = {}): Response {
   return json({ data: null, errors: [{ message, extensions: { code } }] }, status, headers);
+}
+
+// The service's side of the rate limit, and what the best of all clients could do with it, computed exactly.
+
+export interface Limit {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly window: "sliding" | "fixed";
+  /** Where fixed windows begin, so that they need not begin with the client. */
+  readonly windowOffsetMs: number;
+}
+
+/** Counts accepted requests as the service does. Times never decrease. */
+export class LimitedService {
+  readonly #limit: Limit;
+  readonly acceptedAtMs: number[] = [];
+  #counted: readonly number[] = [];
+
+  constructor(limit: Limit) {
+    this.#limit = limit;
+  }
+
+  /** Accepts a request, or returns how long until the next one would be accepted. */
+  receive(nowMs: number): number | undefined {
+    const { limit, windowMs, window, windowOffsetMs } = this.#limit;
+    const isSliding = window === "sliding";
+    const sinceMs = Math.floor((nowMs + windowOffsetMs) / windowMs) * windowMs - windowOffsetMs;
+    const counted = this.#counted.filter((atMs) => (isSliding ? atMs > nowMs - windowMs : atMs >= sinceMs));
+    const isAccepted = counted.length < limit;
+    this.#counted = isAccepted ? [...counted, nowMs] : counted;
+    if (!isAccepted) return isSliding ? (counted[0] ?? nowMs) + windowMs - nowMs : sinceMs + windowMs - nowMs;
+    this.acceptedAtMs.push(nowMs);
+    return undefined;
+  }
+}
+
+/** The most requests in any window of the service. */
+export function busiest(
+  timesMs: readonly number[],
+  { windowMs, window, windowOffsetMs }: Omit<Limit, "limit">,
+): number {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  if (window === "fixed") {
+    const counts = new Map<number, number>();
+    for (const atMs of sorted) {
+      const number = Math.floor((atMs + windowOffsetMs) / windowMs);
+      counts.set(number, (counts.get(number) ?? 0) + 1);
+    }
+    return Math.max(0, ...counts.values());
+  }
+  let first = 0;
+  return sorted.reduce((most, atMs, index) => {
+    while ((sorted[first] ?? atMs) <= atMs - windowMs) first += 1;
+    return Math.max(most, index - first + 1);
+  }, 0);
+}
+
+/**
+ * Latency between a client and a service, in virtual time: `forwardMs` for a request, `backwardMs` for its response. An
+ * abort ends the current leg; it does not undo a request that has arrived.
+ */
+export interface Legs {
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+}
+
+interface Timers {
+  schedule(delayMs: number, run: () => void): () => void;
+}
+
+type Send<Init, Result> = (input: URL | string, init: Init) => Promise<Result>;
+
+export function withLatency<Init extends { readonly signal?: AbortSignal | null } | undefined, Result>(
+  fetch: Send<Init, Result>,
+  clock: Timers,
+  legs: () => Legs,
+): Send<Init, Result> {
+  return async (input, init) => {
+    const { forwardMs, backwardMs } = legs();
+    await pause(clock, forwardMs, init?.signal);
+    const response = await fetch(input, init);
+    await pause(clock, backwardMs, init?.signal);
+    return response;
+  };
+}
+
+function pause(clock: Timers, delayMs: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cut = () => {
+      cancel();
+      reject(new DOMException("aborted", "AbortError"));
+    };
+    const cancel = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", cut);
+      resolve();
+    });
+    if (signal?.aborted) cut();
+    else signal?.addEventListener("abort", cut, { once: true });
+  });
+}
+
+/** Random numbers from a seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
 }

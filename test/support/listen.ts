@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 
 export interface ListeningServer extends AsyncDisposable {
   readonly port: number;
@@ -36,4 +36,16 @@ export async function freePort(): Promise<number> {
     await server?.[Symbol.asyncDispose]();
     if (server) return port;
   }
+}
+
+/** Whether a server on 127.0.0.1 accepts connections. */
+export function acceptsConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    const end = (accepts: boolean) => {
+      socket.destroy();
+      resolve(accepts);
+    };
+    socket.once("connect", () => end(true)).once("error", () => end(false));
+  });
 }

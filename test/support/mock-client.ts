@@ -1,7 +1,6 @@
 import { type ControlApi, createControlClient, type MockServer } from "@workspace-tasks/mock-server";
 import { contract } from "../../mock-server/control/contract.ts";
 import { methodOf, pathOf, type Route } from "../../mock-server/control/route.ts";
-import { jsonPost } from "./json-post.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
 type Loose = any;
@@ -83,3 +82,13 @@ export async function startConnection(mock: MockServer): Promise<string> {
   );
   return data.startProviderConnection.id;
 }
+
+/** A POST as `fetch` takes it, with `body` as JSON; a text is sent as it is. */
+export const jsonPost = (body: object | string, token?: string) => ({
+  method: "POST",
+  headers: {
+    "content-type": "application/json",
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  },
+  body: typeof body === "string" ? body : JSON.stringify(body),
+});

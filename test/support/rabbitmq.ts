@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import { rm } from "node:fs/promises";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { endWithThisProcess } from "./end-with-this-process.ts";
-import { freePort } from "./listen.ts";
-import { findRabbitmq, type RabbitmqBinaries } from "./rabbitmq-binaries.ts";
+import { unpackedPackage } from "./debian-programs.ts";
+import { acceptsConnections, freePort } from "./listen.ts";
+import { endWithThisProcess } from "./running-program.ts";
 
 /** The one that docs/rabbitmq.md says to enable. */
 function pluginToEnable(): string {
@@ -118,7 +117,7 @@ export class RabbitmqCluster implements AsyncDisposable {
     ]);
     node.process = child;
     const deadlineMs = Date.now() + startTimeoutMs;
-    while (!(await accepts(node.port))) {
+    while (!(await acceptsConnections(node.port))) {
       if (hasEnded(child) || Date.now() > deadlineMs) {
         const log = fs.readFileSync(path.join(node.directory, "server.log"), "utf8").slice(-4_000);
         throw new Error(`${node.name} did not start:\n${log}`);
@@ -300,17 +299,6 @@ function erlangRuntime({ erlangRoot }: RabbitmqBinaries): string {
   return path.join(erlangRoot, runtime ?? "erts");
 }
 
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
-}
-
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
 async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
@@ -319,4 +307,61 @@ async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Pro
   const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
   child.kill(signal);
   await ended.finally(() => clearTimeout(timer));
+}
+
+export interface RabbitmqBinaries {
+  /** Folder with `plugins`. */
+  readonly home: string;
+  /** Folder of the Erlang runtime, with `bin` and `erts-…`. */
+  readonly erlangRoot: string;
+  /** For the shared libraries of unpacked packages. */
+  readonly libraryPath: string | undefined;
+}
+
+type Found = RabbitmqBinaries | { readonly missing: string };
+let found: Found | undefined;
+
+/**
+ * The programs of this machine, or else of the distribution's packages, or the reason why there are none. Looks, and
+ * downloads where necessary, once per process.
+ */
+export function findRabbitmq(): Found {
+  found ??= installed() ?? unpacked();
+  return found;
+}
+
+/** `rabbitmq-server` is a script below the home folder, or one that calls it. */
+function installed(): RabbitmqBinaries | undefined {
+  const homes = ["/usr/lib/rabbitmq/lib", "/usr/local/lib", "/opt", "/opt/homebrew/opt", "/usr/local/opt"]
+    .flatMap((folder) => subfolders(folder, /^rabbitmq(_server.*|)$/))
+    .filter((folder) => fs.existsSync(path.join(folder, "plugins")));
+  const [home] = homes;
+  if (!home) return undefined;
+  const evaluated = spawnSync(
+    "erl",
+    ["-boot", "no_dot_erlang", "-noinput", "-eval", 'io:format("~s", [code:root_dir()]), halt().'],
+    { encoding: "utf8", timeout: 30_000 },
+  );
+  return evaluated.status === 0 ? { home, erlangRoot: evaluated.stdout, libraryPath: undefined } : undefined;
+}
+
+function unpacked(): Found {
+  const found = unpackedPackage("rabbitmq-server");
+  if ("missing" in found) return { missing: `no installed RabbitMQ was found, and ${found.missing}` };
+  return binariesIn(found.folder);
+}
+
+function binariesIn(folder: string): Found {
+  const [home] = subfolders(path.join(folder, "usr/lib/rabbitmq/lib"), /^rabbitmq_server/);
+  const [libraryPath] = subfolders(path.join(folder, "usr/lib"), /-linux-gnu/);
+  if (!home) return { missing: `${folder} contains no RabbitMQ; delete it` };
+  return { home, erlangRoot: path.join(folder, "usr/lib/erlang"), libraryPath };
+}
+
+function subfolders(folder: string, name: RegExp): readonly string[] {
+  if (!fs.existsSync(folder)) return [];
+  return fs
+    .readdirSync(folder)
+    .filter((entry) => name.test(entry))
+    .map((entry) => fs.realpathSync(path.join(folder, entry)));
 }

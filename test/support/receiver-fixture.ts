@@ -1,13 +1,18 @@
+import { createServer } from "node:http";
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import {
   type AcceptResult,
+  type Clock,
   createReceiver,
   type MemoryTransaction,
   type Receiver,
   type ReceiverOptions,
 } from "@workspace-tasks/receiver-kit";
-import { type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
+import type { Express } from "express";
+import express from "express";
+import { type InboxRowState, type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "./inbox-stores.ts";
+import { type ListeningServer, listen } from "./listen.ts";
 import { sampleEvent } from "./sample-event.ts";
 import { secretA } from "./signed-delivery.ts";
 
@@ -82,5 +87,39 @@ export function createReceiverFixture(options: ReceiverFixtureOptions = {}): Rec
       await clock.advance(10);
       await closed;
     },
+  };
+}
+
+/** How many rows are in each state. */
+export async function countStates(
+  inbox: Pick<InboxStore, "list">,
+): Promise<Partial<Record<InboxRowState, number>>> {
+  const counts: Partial<Record<InboxRowState, number>> = {};
+  for (const { state } of await inbox.list({ limit: 1_000_000 })) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+}
+
+/** An Express application on a free port. */
+export function serveExpress(mount: (app: Express) => void): Promise<ListeningServer> {
+  const app = express();
+  mount(app);
+  return listen(createServer(app));
+}
+
+/** A clock that moves only when a test sets it. Its timers are real. */
+export class FrozenClock implements Clock {
+  ms: number;
+  /** Monotonic time that the wall clock does not show. */
+  hiddenMs = 0;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+
+  now = () => this.ms;
+  monotonic = () => this.ms + this.hiddenMs;
+  schedule = (delayMs: number, run: () => void) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
   };
 }

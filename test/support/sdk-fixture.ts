@@ -1,6 +1,5 @@
 import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
 import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
-import { advanceUntilSettled } from "./advance-until-settled.ts";
 
 /** `http`: real sockets and real time. `in-process`: `mock.fetch` and the mock's virtual clock. */
 export type Transport = "http" | "in-process";
@@ -63,4 +62,22 @@ export async function createSdkFixture(
       await mock.close();
     },
   };
+}
+
+/** Advances a virtual clock by seconds until the promise settles; fails when it takes more than `secondsMax`. */
+export async function advanceUntilSettled<Value>(
+  clock: { advance(byMs: number): Promise<unknown> },
+  promise: Promise<Value>,
+  secondsMax = 100_000,
+): Promise<Value> {
+  let settled = false;
+  const settle = () => {
+    settled = true;
+  };
+  promise.then(settle, settle);
+  for (let seconds = 0; !settled; seconds += 1) {
+    if (seconds > secondsMax) throw new Error(`the promise did not settle within ${secondsMax} s`);
+    await clock.advance(1_000);
+  }
+  return promise;
 }

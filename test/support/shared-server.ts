@@ -1,6 +1,6 @@
 import { inject } from "vitest";
 import { copyTemplate, PostgresDatabases, PostgresServer, undurable } from "./postgres.ts";
-import type { SharedPostgres } from "./shared-servers.ts";
+import type { Program, SharedPostgres } from "./shared-servers.ts";
 
 /** `amqp://` URL of the server that all test files share; the first call of a run starts it. */
 export async function sharedRabbitmqUrl(): Promise<string> {
@@ -31,3 +31,12 @@ export async function askShared(path: string): Promise<unknown> {
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }
+
+/**
+ * Why a program cannot be used on this machine; undefined when it can. Looked for once per run, by the first test file
+ * that asks.
+ *
+ * @throws Error when it is missing and WORKSPACE_TASKS_TESTS=all, as in CI
+ */
+export const missingProgram = async (program: Program): Promise<string | undefined> =>
+  ((await askShared(`/missing/${program}`)) as string | null) ?? undefined;

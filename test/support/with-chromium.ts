@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { missingProgram } from "./missing-program.ts";
+import { missingProgram } from "./shared-server.ts";
 
 const isMissing = (await missingProgram("chromium")) !== undefined;
 export const describeWithChromium = describe.skipIf(isMissing);

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { missingProgram } from "./missing-program.ts";
+import { missingProgram } from "./shared-server.ts";
 
 export const hasPostgres = (await missingProgram("postgres")) === undefined;
 export const describeWithPostgres = describe.skipIf(!hasPostgres);

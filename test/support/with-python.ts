@@ -1,4 +1,4 @@
 import { it } from "vitest";
-import { missingProgram } from "./missing-program.ts";
+import { missingProgram } from "./shared-server.ts";
 
 export const itWithPython = it.skipIf((await missingProgram("python")) !== undefined);

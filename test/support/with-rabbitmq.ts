@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { missingProgram } from "./missing-program.ts";
+import { missingProgram } from "./shared-server.ts";
 
 export const hasRabbitmq = (await missingProgram("rabbitmq")) === undefined;
 export const describeWithRabbitmq = describe.skipIf(!hasRabbitmq);

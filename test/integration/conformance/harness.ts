@@ -6,7 +6,7 @@ import {
   type MockServerOptions,
 } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 
 // The mock that the tests of a file start, seen over HTTP.
 

@@ -8,8 +8,7 @@ import { withImports } from "../../../docs/generate/page-imports.ts";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
-import { deadLinks } from "../../support/dead-links.ts";
-import { blocksOf, type MarkedBlock } from "../../support/marked-blocks.ts";
+import { blocksOf, deadLinks, type MarkedBlock } from "../../support/documents.ts";
 
 const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");

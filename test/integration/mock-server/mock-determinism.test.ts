@@ -10,8 +10,8 @@ import {
 } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { contractProfile } from "../../../mock-server/faults.ts";
-import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 
 const runs = Number(process.env["CHAOS_RUNS"] ?? 4);
 

@@ -1,7 +1,6 @@
 import { type ApiFault, createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
-import { workspaceToken } from "../../support/mock-client.ts";
+import { jsonPost, workspaceToken } from "../../support/mock-client.ts";
 
 const createDocument = `mutation {
   createWebhookEndpoint(input: { url: "https://example.com/hook" }) { endpoint { id } }

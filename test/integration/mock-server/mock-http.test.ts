@@ -3,8 +3,8 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 
 // The HTTP adapter over real sockets, with requests that `fetch` cannot send.

@@ -10,7 +10,7 @@ import {
 } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 
 const exchange =
   "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";

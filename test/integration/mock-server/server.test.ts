@@ -1,6 +1,6 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 
 const callsDelayed = 20;
 

@@ -8,7 +8,7 @@ import { createHttpTransport } from "../../../mock-server/node/http-transport.ts
 import { nodeHashing } from "../../../mock-server/node/platform.ts";
 import { defaultSettings } from "../../../mock-server/settings/settings.ts";
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
-import { jsonPost } from "../../support/json-post.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 
 const exchange =
   "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";

@@ -16,9 +16,8 @@ import { runTriggerCommand } from "../../../mock-server/cli/trigger-command.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { startCapturingReceiver } from "../../support/capturing-receiver.ts";
-import { blocksOf } from "../../support/marked-blocks.ts";
+import { blocksOf, linesOf, shellBlockOf } from "../../support/documents.ts";
 import { runCommand, startCommand } from "../../support/run-command.ts";
-import { linesOf, shellBlockOf } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 const read = (file: string) => readFileSync(file, "utf8");

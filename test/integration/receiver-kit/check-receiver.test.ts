@@ -8,8 +8,12 @@ import {
   verdictOf,
 } from "workspace-tasks/check-receiver";
 import { failedIds, musts, oldSecret, secret } from "../../support/receivers/audit-fixture.ts";
-import { type Detection, type Flaw, flaws } from "../../support/receivers/flaws.ts";
-import { startReferenceReceiver } from "../../support/receivers/reference-receiver.ts";
+import {
+  type Detection,
+  type Flaw,
+  flaws,
+  startReferenceReceiver,
+} from "../../support/receivers/reference-receiver.ts";
 
 /** Short limits: the receivers are on this machine. */
 const quick = {

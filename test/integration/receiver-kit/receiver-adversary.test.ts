@@ -17,16 +17,19 @@ import {
   type Target,
 } from "../../../mock-server/tools/check-receiver/target/target.ts";
 import { deferred } from "../../../sdk/kernel/deferred.ts";
-import {
-  bodyBytesMax,
-  InstrumentedReceiver,
-  instrumentedSecrets,
-} from "../../support/instrumented-receiver.ts";
 import { listen } from "../../support/listen.ts";
-import { chunkedBytes, deliveryBytes, nextId, type RawDelivery } from "../../support/raw-delivery.ts";
-import { RawConnection, type RawResponse, sendRaw } from "../../support/raw-http.ts";
+import {
+  chunkedBytes,
+  deliveryBytes,
+  nextId,
+  RawConnection,
+  type RawDelivery,
+  type RawResponse,
+  sendRaw,
+} from "../../support/raw-http.ts";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { secretX } from "../../support/signed-delivery.ts";
+import { bodyBytesMax, InstrumentedReceiver, instrumentedSecrets } from "./instrumented-receiver.ts";
 
 const json = (event: object) => JSON.stringify(event);
 

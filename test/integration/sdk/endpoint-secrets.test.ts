@@ -2,7 +2,7 @@ import { readSigningSecrets, type SecretStore } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../support/outcome-of.ts";
 import { createSdkFixture, type SdkFixture } from "../../support/sdk-fixture.ts";
-import { compareAndSwap, url } from "../../support/stepped-endpoints.ts";
+import { compareAndSwap, url } from "./stepped-endpoints.ts";
 
 const hour = 3_600_000;
 

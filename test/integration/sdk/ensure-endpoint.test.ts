@@ -1,6 +1,7 @@
 import type { WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { atDepth } from "../../support/depth.ts";
+import { createRandom } from "../simulation/random.ts";
 import {
   compareAndSwap,
   createEndpointScenario,
@@ -11,8 +12,7 @@ import {
   type StoreRules,
   url,
   type Work,
-} from "../../support/stepped-endpoints.ts";
-import { createRandom } from "../simulation/random.ts";
+} from "./stepped-endpoints.ts";
 
 const ensure: Work = (client, secrets) => client.webhooks.ensureEndpoint({ url, secrets });
 const rotate: Work = (client, secrets) => client.webhooks.rotateEndpointSecret({ secrets });

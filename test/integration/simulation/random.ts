@@ -1,4 +1,4 @@
-import { seeded } from "../../support/latency.ts";
+import { seeded } from "../../support/fake-service.ts";
 
 /** Random numbers from a seed. Each purpose has its own stream, so one more draw in one place changes no other. */
 export interface Random {

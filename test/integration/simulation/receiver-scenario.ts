@@ -11,9 +11,9 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import { expect } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { instant } from "../../support/inbox-rows.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
+import { advanceUntilSettled } from "../../support/sdk-fixture.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 
 interface ScenarioOptions<Transaction> {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../scripts/packages.ts";
-import { regionOf } from "../../support/marked-blocks.ts";
+import { regionOf } from "../../support/documents.ts";
 import { type Files, importsOf, installedBy, type Project, program, shownBy } from "../project.ts";
 import { oneByOne, repeated } from "../repeated-tests.ts";
 

@@ -1,5 +1,5 @@
 // Tests of an application in the runners that people have.
-import { regionOf } from "../../support/marked-blocks.ts";
+import { regionOf } from "../../support/documents.ts";
 import { launchOptions } from "../../system/browser/support/chromium.ts";
 import { installedBy, type Project, program, shownBy } from "../project.ts";
 import { oneByOne, repeated } from "../repeated-tests.ts";

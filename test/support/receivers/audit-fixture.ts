@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import { type AuditReport, auditChecks } from "workspace-tasks/check-receiver";
-import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./served-receiver.ts";
 
 export const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
 export const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;

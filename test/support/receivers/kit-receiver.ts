@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createReceiver, memoryInbox, type RequestLimitOptions } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "./served-receiver.ts";
 
 const silent = { info() {}, warn() {}, error() {} };
 

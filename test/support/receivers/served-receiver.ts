@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import type { Server } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { RunningReceiver } from "./running-receiver.ts";
+import { listen } from "../listen.ts";
 
 const serveScript = fileURLToPath(new URL("serve.ts", import.meta.url));
 const pythonScript = fileURLToPath(new URL("python_receiver.py", import.meta.url));
@@ -58,4 +59,16 @@ async function running(child: ChildProcess): Promise<ServedReceiver> {
       await ended;
     },
   };
+}
+
+/** A receiver on a free port until it is disposed. */
+export interface RunningReceiver extends AsyncDisposable {
+  readonly url: string;
+  /** Returns the effects of a delivery. */
+  readonly observeUrl: string;
+}
+
+export async function serveReceiver(server: Server): Promise<RunningReceiver> {
+  const listening = await listen(server);
+  return { ...listening, url: `${listening.origin}/webhooks`, observeUrl: `${listening.origin}/effects` };
 }

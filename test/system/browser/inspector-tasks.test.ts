@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { expect } from "vitest";
-import { jsonPost } from "../../support/json-post.ts";
-import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
+import { callGraphql, jsonPost, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { sharedChromium } from "./support/chromium.ts";
 import { receiverUrls, rejectedDelivery } from "./support/inspector-fixture.ts";

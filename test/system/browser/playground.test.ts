@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { sampleOutputs } from "../../support/sample-outputs.ts";
+import { sampleOutputs } from "../../integration/docs/sample-outputs.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { sharedChromium } from "./support/chromium.ts";
 import { phone, widescreen } from "./support/inspector-page.ts";

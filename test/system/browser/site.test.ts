@@ -6,7 +6,7 @@ import { overviewSections } from "../../../docs/.vitepress/overview.ts";
 import { pageOf } from "../../../docs/.vitepress/pages.ts";
 import { builtSite } from "../../../docs/generate/site-inputs.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
-import { blocksOf } from "../../support/marked-blocks.ts";
+import { blocksOf } from "../../support/documents.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { serveSite } from "./support/built-site.ts";
 import { sharedChromium } from "./support/chromium.ts";

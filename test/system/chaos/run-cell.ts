@@ -5,9 +5,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { createRandom } from "../../integration/simulation/random.ts";
-import { DeliverySender, type DeliveryToSend } from "../../support/delivery-sender.ts";
 import { machineMicros } from "../../support/machine-time.ts";
 import * as chaos from "./chaos-cell.ts";
+import { DeliverySender, type DeliveryToSend } from "./delivery-sender.ts";
 import { createTraffic, shuffled } from "./traffic.ts";
 
 export interface CellReport {

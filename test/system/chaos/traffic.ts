@@ -1,6 +1,6 @@
 import type { Random } from "../../integration/simulation/random.ts";
-import type { DeliveryToSend } from "../../support/delivery-sender.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
+import type { DeliveryToSend } from "./delivery-sender.ts";
 
 /** Deliveries of one run, in the order in which they are sent first. */
 export interface Traffic {

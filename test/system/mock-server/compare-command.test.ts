@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it, vi } from "vitest";
+import { shownArguments } from "../../support/documents.ts";
 import { listen } from "../../support/listen.ts";
 import { packageFlags } from "../../support/package-flags.ts";
 import { RunningProgram } from "../../support/running-program.ts";
-import { shownArguments } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { isAlive } from "../../support/is-alive.ts";
-import { jsonPost } from "../../support/json-post.ts";
 import { freePort } from "../../support/listen.ts";
+import { jsonPost } from "../../support/mock-client.ts";
 import { packageFlags } from "../../support/package-flags.ts";
-import { RunningProgram } from "../../support/running-program.ts";
+import { isAlive, RunningProgram } from "../../support/running-program.ts";
 
 const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");
 const node = [process.execPath, ...packageFlags, bin];

@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { findDebianProgram } from "../../support/debian-programs.ts";
 import { atDepth } from "../../support/depth.ts";
-import { missingProgram } from "../../support/missing-program.ts";
-import { findPromtool } from "../../support/promtool.ts";
+import { missingProgram } from "../../support/shared-server.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 const file = resolve("examples/deployment/alerts.yaml");
@@ -20,7 +20,7 @@ const describeWithPromtool = describe.skipIf((await missingProgram("promtool")) 
 
 /** Runs promtool; rejects with what it says. */
 function promtool(...args: readonly string[]): string {
-  const found = findPromtool();
+  const found = findDebianProgram("promtool");
   if ("missing" in found) throw new Error(found.missing);
   return execFileSync(found.program, args, { encoding: "utf8", stdio: "pipe" });
 }

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { packPackages } from "../../../scripts/pack.ts";
 import { packages, readJson } from "../../../scripts/packages.ts";
 import { foreign, type Variables } from "../../projects/installed-project.ts";
+import { shellBlockOf } from "../../support/documents.ts";
 import { RunningProgram } from "../../support/running-program.ts";
-import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");
 const execute = promisify(execFile);

@@ -4,14 +4,14 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundledProgram } from "../../support/bundled-program.ts";
-import { type Behaviour, behaviours } from "../../support/hostile-functions.ts";
 import { RunningProgram } from "../../support/running-program.ts";
+import { type Behaviour, behaviours } from "./hostile-functions.ts";
 
 type Outcomes = Readonly<Record<string, unknown>>;
 
 /** By the behaviour of the functions. */
 async function outcomesOf(name: string): Promise<Readonly<Record<string, Outcomes>>> {
-  const entry = path.join(import.meta.dirname, `../../support/${name}-functions-program.ts`);
+  const entry = path.join(import.meta.dirname, `${name}-functions-program.ts`);
   using program = new RunningProgram([...(await bundledProgram(entry))]);
   const { code, output } = await program.ended();
   expect(code, output).toBe(0);

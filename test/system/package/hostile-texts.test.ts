@@ -10,7 +10,7 @@ const hostile = "\u001b]0;title\u0007\u001b[2J\u202e\u009b\r\u200bFORGED\u{e0041
 it.each(["text", "text on stderr", "data", "notice", "stdout", "stderr", "error"])(
   "a program escapes what a terminal would obey: %s",
   async (way) => {
-    const program = await bundledProgram("test/support/hostile-texts-program.ts");
+    const program = await bundledProgram("test/system/package/hostile-texts-program.ts");
     const env = { ...process.env, HOSTILE_TEXT: hostile };
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [...program, way], { env }).catch(
       (error: { stdout: string; stderr: string }) => error,

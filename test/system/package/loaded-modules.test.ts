@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { loadedModules } from "../../support/loaded-modules.ts";
+import { loadedModules } from "../../support/running-program.ts";
 
 const load = (...names: string[]) =>
   names.map((name) => `await import("@workspace-tasks/${name}");`).join("\n");

@@ -9,8 +9,8 @@ import { createMockServer } from "@workspace-tasks/mock-server";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { packages } from "../../../scripts/packages.ts";
-import { deadLinks } from "../../support/dead-links.ts";
-import { loadedModules } from "../../support/loaded-modules.ts";
+import { deadLinks } from "../../support/documents.ts";
+import { loadedModules } from "../../support/running-program.ts";
 import { PackedProject } from "./packed-project.ts";
 
 const project = new PackedProject("express");

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { missingProgram } from "../../support/missing-program.ts";
-import { verifyUnit } from "../../support/systemd-analyze.ts";
+import { verifyUnit } from "../../support/debian-programs.ts";
+import { missingProgram } from "../../support/shared-server.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is missing in a file fails the test that reads it

@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { widthOf } from "../../../sdk/kernel/layout.ts";
+import { runOnTerminal } from "../../support/debian-programs.ts";
 import { listen } from "../../support/listen.ts";
-import { missingProgram } from "../../support/missing-program.ts";
 import { packageFlags } from "../../support/package-flags.ts";
-import { runOnTerminal } from "../../support/pseudo-terminal.ts";
 import { secret } from "../../support/receivers/audit-fixture.ts";
+import { missingProgram } from "../../support/shared-server.ts";
 
 const missing = await missingProgram("pseudoTerminal");
 const binOf = (path: string) => [

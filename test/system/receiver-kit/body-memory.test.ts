@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundledProgram } from "../../support/bundled-program.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
-const entry = fileURLToPath(new URL("../../support/body-memory-program.ts", import.meta.url));
+const entry = fileURLToPath(new URL("./body-memory-program.ts", import.meta.url));
 const heapMb = 96;
 
 let program: RunningProgram;

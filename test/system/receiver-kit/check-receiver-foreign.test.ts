@@ -7,9 +7,11 @@ import { describe, expect, it } from "vitest";
 import { auditReceiver, exitCodeOf } from "workspace-tasks/check-receiver";
 import { failedIds, oldSecret, secret } from "../../support/receivers/audit-fixture.ts";
 import { startKitReceiver } from "../../support/receivers/kit-receiver.ts";
-import type { RunningReceiver } from "../../support/receivers/running-receiver.ts";
-import { serveReceiver } from "../../support/receivers/running-receiver.ts";
-import { startPythonReceiver } from "../../support/receivers/served-receiver.ts";
+import {
+  type RunningReceiver,
+  serveReceiver,
+  startPythonReceiver,
+} from "../../support/receivers/served-receiver.ts";
 import { itWithPython } from "../../support/with-python.ts";
 
 // The limits end what hangs, also on a busy machine.

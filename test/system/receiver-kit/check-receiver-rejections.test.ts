@@ -11,12 +11,15 @@ import {
   renderTextReport,
 } from "workspace-tasks/check-receiver";
 import { failedIds, oldSecret, respondingWith, secret } from "../../support/receivers/audit-fixture.ts";
-import { startMistakenReceiver, type Verification } from "../../support/receivers/mistaken-receiver.ts";
 import { startReferenceReceiver } from "../../support/receivers/reference-receiver.ts";
-import { type RunningReceiver, serveReceiver } from "../../support/receivers/running-receiver.ts";
-import { startPythonReceiver } from "../../support/receivers/served-receiver.ts";
+import {
+  type RunningReceiver,
+  serveReceiver,
+  startPythonReceiver,
+} from "../../support/receivers/served-receiver.ts";
 import { createSelfSignedCertificate } from "../../support/self-signed-certificate.ts";
 import { itWithPython } from "../../support/with-python.ts";
+import { startMistakenReceiver, type Verification } from "./mistaken-receiver.ts";
 
 const quick = { observeSettleMs: 40, observeTimeoutMs: 20_000, timeoutMs: 20_000 } as const;
 

@@ -25,7 +25,7 @@ interface Expected {
 }
 
 const others = Array.from({ length: 24 }, (_, n) => `task-${n}`);
-const program = path.join(import.meta.dirname, "../../support/mistaken-handlers-program.ts");
+const program = path.join(import.meta.dirname, "mistaken-handlers-program.ts");
 
 async function outcomeOf(store: string, mistakes: readonly string[]): Promise<Outcome> {
   const bundled = await bundledProgram(program);

@@ -15,7 +15,7 @@ import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { itWithPostgres } from "../../support/with-postgres.ts";
 
-const entry = "test/support/handling-program.ts";
+const entry = "test/system/receiver-kit/handling-program.ts";
 const outageMs = atDepth(15_000, 60_000);
 
 /** Stores a delivery as another process would. */

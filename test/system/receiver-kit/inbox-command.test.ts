@@ -6,13 +6,13 @@ import Database from "libsql";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { shownArguments } from "../../support/documents.ts";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../../support/inbox-rows.ts";
 import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
 import type { PostgresDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/run-command.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
-import { shownArguments } from "../../support/shown-commands.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
 
 let database: PostgresDatabase | undefined;

@@ -9,7 +9,7 @@ import { RabbitmqCluster } from "../../support/rabbitmq.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 import { describeWithRabbitmq } from "../../support/with-rabbitmq.ts";
 
-const program = fileURLToPath(new URL("../../support/rabbitmq-process.ts", import.meta.url));
+const program = fileURLToPath(new URL("./rabbitmq-program.ts", import.meta.url));
 const shard = "workspace-tasks.v1.s0of2";
 const by = `<<"operator">>`;
 const all = `<<".*">>, <<".*">>, <<".*">>`;

@@ -11,15 +11,14 @@ import { describe, expect, it } from "vitest";
 import { type InboxStore, storeOf } from "../../../receiver-kit/inbox/inbox.ts";
 import { program } from "../../projects/project.ts";
 import { bundle, bundledProgram, createBundleFolder } from "../../support/bundled-program.ts";
+import { startNginx } from "../../support/debian-programs.ts";
 import { isFullDepth } from "../../support/depth.ts";
 import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
 import { freePort } from "../../support/listen.ts";
-import { missingProgram } from "../../support/missing-program.ts";
-import { startNginx } from "../../support/nginx.ts";
 import { RawConnection } from "../../support/raw-http.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
-import { sharedPostgres } from "../../support/shared-server.ts";
+import { missingProgram, sharedPostgres } from "../../support/shared-server.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
@@ -194,7 +193,10 @@ async function endsUnderLoad(place: Place, args: readonly string[], command: str
     console.log(`${args.join(" ")}: ${Math.round(tookMs)} ms, ${JSON.stringify([...load.statuses])}`);
 }
 
-const inCluster = (program: readonly string[]) => ["test/support/cluster-primary.mjs", ...program];
+const inCluster = (program: readonly string[]) => [
+  "test/system/receiver-kit/cluster-primary.mjs",
+  ...program,
+];
 const waysOf = (name: string): readonly ("alone" | "in node:cluster")[] =>
   isFullDepth || name === "express" ? ["alone", "in node:cluster"] : ["alone"];
 const argsOf = (way: string, program: readonly string[]) => (way === "alone" ? program : inCluster(program));

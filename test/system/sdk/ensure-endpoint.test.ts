@@ -8,9 +8,9 @@ import { expect, it } from "vitest";
 import { createRandom } from "../../integration/simulation/random.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
 import { atDepth } from "../../support/depth.ts";
-import type { EnsureEndpointProcessInput } from "../../support/ensure-endpoint-process.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 import { withFolder } from "../../support/with-folder.ts";
+import type { EnsureEndpointProcessInput } from "./ensure-endpoint-program.ts";
 
 const url = "https://receiver.example/webhooks";
 const kills = atDepth(3, 12);
@@ -32,7 +32,7 @@ async function withProcesses(use: (fixture: Fixture) => Promise<void>): Promise<
   };
   await using mock = await createMockServer({ receivers: new Map([[url, receive]]) });
   const { apiKey, baseUrl } = mock;
-  const program = await bundledProgram("test/support/ensure-endpoint-process.ts");
+  const program = await bundledProgram("test/system/sdk/ensure-endpoint-program.ts");
   await withFolder(async (folder) => {
     const path = join(folder, "secrets.json");
     await use({

@@ -7,9 +7,9 @@ import { bundledProgram } from "../../support/bundled-program.ts";
 import { busiestWindow } from "../../support/engine-fixture.ts";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import type { PostgresDatabases } from "../../support/postgres.ts";
-import type { RateLimitProcessInput } from "../../support/rate-limit-process.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
 import { describeWithPostgres } from "../../support/with-postgres.ts";
+import type { RateLimitProcessInput } from "./rate-limit-program.ts";
 
 /** Of a store: three permits per minute. */
 const permits = { key: "k", limit: 3, windowMs: 60_000 };
@@ -19,7 +19,7 @@ let program: readonly string[];
 
 beforeAll(async () => {
   postgres = await sharedPostgres();
-  program = await bundledProgram("test/support/rate-limit-process.ts");
+  program = await bundledProgram("test/system/sdk/rate-limit-program.ts");
 });
 
 function startProcess(input: RateLimitProcessInput) {

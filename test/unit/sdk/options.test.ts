@@ -3,9 +3,8 @@ import { createClient } from "../../../sdk/client.ts";
 import { isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../../sdk/options.ts";
 import { postgresRateLimitStore } from "../../../sdk/rate-limit/postgres-rate-limit-store.ts";
-import { createTestEngine } from "../../support/engine-fixture.ts";
+import { createTestEngine, probe } from "../../support/engine-fixture.ts";
 import { failureOf } from "../../support/outcome-of.ts";
-import { probe } from "../../support/probe-operations.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
 

@@ -4,8 +4,7 @@ import { mockHandlers } from "@workspace-tasks/mock-server/msw";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it } from "vitest";
-import { jsonPost } from "../../../support/json-post.ts";
-import { workspaceToken } from "../../../support/mock-client.ts";
+import { jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 const addresses = { baseUrl: "https://api.example.com/v2", gatewayUrl: "https://partners.example.com/gw/" };
 

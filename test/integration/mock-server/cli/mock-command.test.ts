@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { runMockCommand } from "../../../../mock-server/cli/mock-command.ts";
 import { runTriggerCommand } from "../../../../mock-server/cli/trigger-command.ts";
 import { startCapturingReceiver } from "../../../support/capturing-receiver.ts";
-import { jsonPost } from "../../../support/json-post.ts";
+import { jsonPost } from "../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 

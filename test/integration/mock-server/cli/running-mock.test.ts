@@ -13,9 +13,8 @@ import {
   runResetCommand,
   runSnapshotCommand,
 } from "../../../../mock-server/cli/running-mock.ts";
-import { jsonPost } from "../../../support/json-post.ts";
 import { listen } from "../../../support/listen.ts";
-import { callGraphql } from "../../../support/mock-client.ts";
+import { callGraphql, jsonPost } from "../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 

@@ -3,8 +3,7 @@
 import { createMockServer, isMockServerError, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { defaultSettings, type SettingsChanges } from "../../../../mock-server/settings/settings.ts";
-import { jsonPost } from "../../../support/json-post.ts";
-import { workspaceToken } from "../../../support/mock-client.ts";
+import { jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 interface Border {
   readonly setting: string;

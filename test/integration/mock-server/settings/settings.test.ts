@@ -11,7 +11,7 @@ import {
   withSettings,
 } from "../../../../mock-server/settings/settings.ts";
 import { settingDescriptions } from "../../../../mock-server/settings/settings-schema.ts";
-import { blocksOf } from "../../../support/marked-blocks.ts";
+import { blocksOf } from "../../../support/documents.ts";
 
 describe("withSettings", () => {
   it("replaces lists and the seed data as a whole", () => {

@@ -1,7 +1,6 @@
 import { createMockServer, createVirtualClock, isMockServerError } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { jsonPost } from "../../../support/json-post.ts";
-import { workspaceToken } from "../../../support/mock-client.ts";
+import { jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 describe("a virtual clock", () => {
   it.each([

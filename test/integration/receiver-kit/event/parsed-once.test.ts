@@ -2,12 +2,11 @@ import { type Secrets, silentLogger } from "@workspace-tasks/receiver-kit";
 import { dedupeWebhook, orderWebhook, verifyWebhook } from "@workspace-tasks/receiver-kit/express";
 import { describe, expect, it, vi } from "vitest";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
-import { serveExpress } from "../../../support/express-server.ts";
-import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
-import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { createReceiverFixture, serveExpress } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../../support/signed-delivery.ts";
+import { FakeAmqp } from "../../../unit/receiver-kit/rabbitmq/fake-amqp.ts";
 
 const event = sampleEvent({ workspaceId: "workspace-1" });
 const secrets: Secrets = {

@@ -3,11 +3,15 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
+import {
+  closeServers,
+  createTestEngine,
+  probe,
+  responding,
+  serveGraphQL,
+} from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 afterEach(closeServers);
 

@@ -19,7 +19,7 @@ import {
   startComparedService,
 } from "../../../support/compared-service.ts";
 import { atDepth } from "../../../support/depth.ts";
-import { jsonPost } from "../../../support/json-post.ts";
+import { jsonPost } from "../../../support/mock-client.ts";
 
 const writing = { writes: true } as const;
 

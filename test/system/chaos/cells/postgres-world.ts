@@ -3,8 +3,8 @@
 import pg from "pg";
 import { createFreezingProxy, type FreezingProxy } from "../../../support/freezing-proxy.ts";
 import { KillableReceiver, receiverTables } from "../../../support/killable-receiver.ts";
-import { PostgresCluster, type PostgresClusterOptions } from "../../../support/postgres-cluster.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
+import { PostgresCluster, type PostgresClusterOptions } from "./postgres-cluster.ts";
 
 export class PostgresWorld implements ChaosWorld {
   readonly cluster: PostgresCluster;

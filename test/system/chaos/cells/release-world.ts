@@ -4,12 +4,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../../../../sdk/kernel/clock.ts";
 import { withTimeout } from "../../../../sdk/kernel/with-timeout.ts";
 import type { Random } from "../../../integration/simulation/random.ts";
-import { DeliverySender } from "../../../support/delivery-sender.ts";
 import { KillableReceiver } from "../../../support/killable-receiver.ts";
 import { machineMicros } from "../../../support/machine-time.ts";
 import { oldestRelease, type ReleaseName, type Releases } from "../../../support/releases.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
+import { DeliverySender } from "../delivery-sender.ts";
 import type { ReceiverStore } from "./receiver-store.ts";
 
 interface Running {

@@ -1,8 +1,8 @@
 import { createControlClient } from "@workspace-tasks/mock-server";
 import { mockMatchers, mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { loadedModules } from "../../../support/loaded-modules.ts";
 import { callGraphql } from "../../../support/mock-client.ts";
+import { loadedModules } from "../../../support/running-program.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false } });
 

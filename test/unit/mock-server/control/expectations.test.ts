@@ -1,8 +1,7 @@
 import { createControlClient, type MockServer } from "@workspace-tasks/mock-server";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { jsonPost } from "../../../support/json-post.ts";
-import { callGraphql, checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
+import { callGraphql, checkedControlClient, jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";
 

@@ -1,6 +1,6 @@
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { expect } from "vitest";
-import { jsonPost } from "../../../support/json-post.ts";
+import { jsonPost } from "../../../support/mock-client.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 

@@ -1,8 +1,7 @@
 import type { MockServer, OverrideOptions } from "@workspace-tasks/mock-server";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { jsonPost } from "../../../support/json-post.ts";
-import { checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
+import { checkedControlClient, jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 

@@ -1,9 +1,8 @@
 import type { InboxRowReference } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { countStates } from "../../../support/count-states.ts";
 import { completedAt, instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
-import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { countStates, createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 
 describe("receiver.replay", () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { explain } from "../../../../receiver-kit/rabbitmq/amqp-client.ts";
 import { IncidentLog } from "../../../../receiver-kit/rabbitmq/incident-log.ts";
 import { ConsumerConnection } from "../../../../receiver-kit/rabbitmq/partition-consumer.ts";
-import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
+import { FakeAmqp } from "./fake-amqp.ts";
 
 function createFixture(urls: readonly string[] = ["amqp://one", "amqp://two", "amqp://three"]) {
   const amqp = new FakeAmqp();

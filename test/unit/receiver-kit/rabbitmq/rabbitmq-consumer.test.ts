@@ -2,8 +2,8 @@ import { ReceiverError, type VerifiedWebhook } from "@workspace-tasks/receiver-k
 import { describe, expect, it } from "vitest";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
-import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
+import { FakeAmqp } from "./fake-amqp.ts";
 
 type Accept = (webhook: VerifiedWebhook) => Promise<void>;
 

@@ -1,9 +1,9 @@
 import type { VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
-import { FakeAmqp, type FakePublish } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
+import { FakeAmqp, type FakePublish } from "./fake-amqp.ts";
 
 async function createFixture() {
   const amqp = new FakeAmqp();

@@ -2,10 +2,10 @@ import type { ReconcilableTask, ReconcileClient } from "@workspace-tasks/receive
 import { NonRetryableError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import type { ReconcilableStage } from "../../../../receiver-kit/event/reconcile-client.ts";
-import { countStates } from "../../../support/count-states.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
 import {
+  countStates,
   createFixtureClock,
   createReceiverFixture,
   type ReceiverFixture,

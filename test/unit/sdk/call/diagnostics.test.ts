@@ -1,8 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
 import { diagnosticsChannels } from "../../../../sdk/call/diagnostics.ts";
-import { createEngineFixture } from "../../../support/engine-fixture.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { createEngineFixture, probe } from "../../../support/engine-fixture.ts";
 
 function listen() {
   const recorded: (readonly [name: string, event: unknown])[] = [];

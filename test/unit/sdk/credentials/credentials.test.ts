@@ -6,12 +6,16 @@ import {
   createEngineFixture,
   createTestEngine,
   openEngine,
+  probe,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
+import {
+  createFakeService,
+  type FakeService,
+  type Fault,
+  withLatency,
+} from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
 

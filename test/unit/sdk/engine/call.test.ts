@@ -4,7 +4,7 @@ import type { Send } from "../../../../sdk/engine/engine.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
-import { clientOptionsOf, createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine, fakeMeta } from "../../../support/engine-fixture.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
 const operation = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete");

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { openEngine } from "../../../support/engine-fixture.ts";
+import { openEngine, probe } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 // What the caller's own functions may do: a call ends with a code, and nothing reaches the process.
 

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
 import { atDepth } from "../../../support/depth.ts";
-import { jitteryLegs, openEngine } from "../../../support/engine-fixture.ts";
-import { createFakeService, type Fault } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { jitteryLegs, openEngine, probe } from "../../../support/engine-fixture.ts";
+import { createFakeService, type Fault, seeded, withLatency } from "../../../support/fake-service.ts";
 
 const minuteMs = 60_000;
 

@@ -2,10 +2,9 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { constantLegs, createEngineFixture, openEngine } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, openEngine, probe } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 function engineWith(given: Fetch, options: Partial<CreateClientOptions> = {}) {
   let requests = 0;

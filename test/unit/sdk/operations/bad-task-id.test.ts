@@ -1,10 +1,10 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { CreateClientOptions } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { codeOf, outcomeOf } from "../../../support/outcome-of.ts";
-import { rawTask } from "../../../support/raw-task.ts";
 import { createScriptedService, type ReceivedRequest } from "../../../support/scripted-service.ts";
+import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
+import { rawTask } from "./raw-task.ts";
 
 const idOf = (number: number) => `0197f0c2-1b3d-7000-8000-${String(number).padStart(12, "0")}`;
 const goodIds = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));

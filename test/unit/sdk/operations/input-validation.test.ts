@@ -6,7 +6,7 @@ import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/workspaces.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
 function surface() {

@@ -6,7 +6,7 @@ import {
   type Page,
   type PageReader,
 } from "../../../../sdk/operations/pagination.ts";
-import { fakeMeta } from "../../../support/fake-engine.ts";
+import { fakeMeta } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
 const meta = fakeMeta;

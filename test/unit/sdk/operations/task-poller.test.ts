@@ -8,10 +8,10 @@ import {
   TaskFailedError,
   type WaitForTaskOptions,
 } from "../../../../sdk/operations/tasks.ts";
-import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
-import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
-import { rawTask } from "../../../support/raw-task.ts";
+import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
+import { rawTask } from "./raw-task.ts";
 
 /** A UUID for a name of at most six characters. */
 const idOf = (name: string) =>

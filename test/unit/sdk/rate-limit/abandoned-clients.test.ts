@@ -3,10 +3,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { Entries } from "../../../../sdk/rate-limit/rate-limiter.ts";
-import { openEngine } from "../../../support/engine-fixture.ts";
+import { openEngine, probe } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -4,9 +4,9 @@ import {
   createEngineFixture,
   type EngineFixtureOptions,
   jitteryLegs,
+  probe,
 } from "../../../support/engine-fixture.ts";
-import { seeded } from "../../../support/latency.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { seeded } from "../../../support/fake-service.ts";
 
 const calls = 600;
 const minuteMs = 60_000;

@@ -6,13 +6,12 @@ import {
   busiestWindow,
   createEngineFixture,
   openEngine,
+  probe,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService } from "../../../support/fake-service.ts";
-import { seeded } from "../../../support/latency.ts";
-import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { createFakeService, seeded } from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { memoryRateLimitStore } from "./memory-rate-limit-store.ts";
 
 const minuteMs = 60_000;
 

@@ -4,12 +4,11 @@ import {
   constantLegs,
   createEngineFixture,
   openEngine,
+  probe,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
+import { createFakeService, type FakeService, withLatency } from "../../../support/fake-service.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
 

@@ -8,12 +8,11 @@ import {
   type EngineFixtureOptions,
   jitteryLegs,
   openEngine,
+  probe,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import type { FakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
+import { type FakeService, seeded, withLatency } from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
 

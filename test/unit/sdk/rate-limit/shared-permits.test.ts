@@ -5,12 +5,10 @@ import {
   type RateLimitStore,
   SharedPermits,
 } from "../../../../sdk/rate-limit/shared-permits.ts";
-import { constantLegs, openEngine } from "../../../support/engine-fixture.ts";
-import { createFakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
-import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { constantLegs, openEngine, probe } from "../../../support/engine-fixture.ts";
+import { createFakeService, seeded, withLatency } from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { memoryRateLimitStore } from "./memory-rate-limit-store.ts";
 
 const minuteMs = 60_000;
 

@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Fetch, FetchInit } from "../../../../sdk/request/fetch.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
-import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
+import {
+  clientOptionsOf,
+  createFakeEngine,
+  createTestEngine,
+  probe,
+} from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { createFakeTusService } from "../../../support/fake-tus-service.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
+import { createFakeTusService } from "../uploads/fake-tus-service.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -5,7 +5,7 @@ import {
   readSigningSecrets,
   signingSecrets,
 } from "../../../../sdk/signing-secrets/signing-secrets.ts";
-import { FrozenClock } from "../../../support/frozen-clock.ts";
+import { FrozenClock } from "../../../support/receiver-fixture.ts";
 
 const dayMs = 86_400_000;
 const add = (stored: ReturnType<typeof parseSecrets>, secret: string, graceMs: number, nowMs: number) =>

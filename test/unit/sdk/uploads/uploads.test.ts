@@ -7,16 +7,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
-import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { atDepth } from "../../../support/depth.ts";
-import { clientOptionsOf, createFakeEngine } from "../../../support/fake-engine.ts";
-import {
-  createFakeTusService,
-  type FakeTusServiceOptions,
-  type TusFault,
-} from "../../../support/fake-tus-service.ts";
+import { clientOptionsOf, createFakeEngine } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 import { createScriptedService } from "../../../support/scripted-service.ts";
+import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
+import { createFakeTusService, type FakeTusServiceOptions, type TusFault } from "./fake-tus-service.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) => Uint8Array.from({ length }, (_, index) => (index * 31 + 7) % 251);

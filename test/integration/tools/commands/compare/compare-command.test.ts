@@ -11,9 +11,9 @@ import { runCompareCommand } from "../../../../../mock-server/tools/commands/com
 import { recordHeader } from "../../../../../mock-server/tools/compare/findings.ts";
 import type { CommandIo } from "../../../../../sdk/kernel/cli/command-line.ts";
 import { captureDeliveries } from "../../../../support/capture-deliveries.ts";
+import { shownArguments } from "../../../../support/documents.ts";
 import { freePort, listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
-import { shownArguments } from "../../../../support/shown-commands.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
 
 const command = (argv: readonly string[], env: CommandIo["env"] = {}) =>

@@ -12,7 +12,7 @@ import {
   reasonOf,
   reasonOfFailure,
 } from "../../../../../mock-server/inspector/page/src/text.ts";
-import { jsonPost } from "../../../../support/json-post.ts";
+import { jsonPost } from "../../../../support/mock-client.ts";
 
 describe("a time limit or a duration of a request", () => {
   it.each<[what: string, shown: () => string, expected: string]>([

@@ -10,7 +10,7 @@ import {
   signWithKey,
 } from "../../../../../mock-server/tools/check-receiver/target/target.ts";
 import { secret } from "../../../../support/receivers/audit-fixture.ts";
-import { serveReceiver } from "../../../../support/receivers/running-receiver.ts";
+import { serveReceiver } from "../../../../support/receivers/served-receiver.ts";
 
 const content = { id: "msg_1", timestamp: "1700000000", body: Buffer.from('{"a":"é"}') };
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
+import { type RunningReceiver, serveReceiver } from "../../support/receivers/served-receiver.ts";
 
 interface Signed {
   readonly id: string;

@@ -1,9 +1,10 @@
 // A process with nothing but a started receiver: no server keeps it alive.
+
 import { createReceiver, type Inbox, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import pg from "pg";
-import { secretA } from "./signed-delivery.ts";
+import { secretA } from "../../support/signed-delivery.ts";
 
 const [, , store = ""] = process.argv;
 

@@ -1,8 +1,8 @@
 // Mocks with functions that fail.
 
 import { createMockServer } from "@workspace-tasks/mock-server";
+import { callGraphql, startConnection, workspaceToken } from "../../support/mock-client.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
-import { callGraphql, startConnection, workspaceToken } from "./mock-client.ts";
 
 const never = (ms: number) => new Promise<string>((resolve) => void setTimeout(() => resolve("pending"), ms));
 const url = "https://receiver.test/webhooks";

@@ -1,4 +1,4 @@
-import type { RawTask } from "../../sdk/operations/tasks.ts";
+import type { RawTask } from "../../../../sdk/operations/tasks.ts";
 
 /** A task as the service lists it. */
 export const rawTask = (id: string, status: string, changes: Partial<RawTask> = {}): RawTask => ({

@@ -6,9 +6,9 @@ import { Readable } from "node:stream";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { createReceiver, memoryInbox, silentLogger } from "@workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-import { listen } from "./listen.ts";
-import { workspaceToken } from "./mock-client.ts";
-import { secretA } from "./signed-delivery.ts";
+import { listen } from "../../support/listen.ts";
+import { workspaceToken } from "../../support/mock-client.ts";
+import { secretA } from "../../support/signed-delivery.ts";
 
 process.stdin.once("end", () => process.exit(1));
 

@@ -1,4 +1,4 @@
-import type { RateLimitStore } from "../../sdk/rate-limit/shared-permits.ts";
+import type { RateLimitStore } from "../../../../sdk/rate-limit/shared-permits.ts";
 
 interface Timers {
   monotonic(): number;

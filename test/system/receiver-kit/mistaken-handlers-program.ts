@@ -4,10 +4,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type InboxRowReference } from "@workspace-tasks/receiver-kit";
 import pg from "pg";
-import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
-import { runningAt } from "./inbox-rows.ts";
-import { postgresInbox, sqliteInbox } from "./inbox-stores.ts";
-import { secretA } from "./signed-delivery.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { runningAt } from "../../support/inbox-rows.ts";
+import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
+import { secretA } from "../../support/signed-delivery.ts";
 
 interface Transaction {
   query(statement: string, values?: (string | number)[]): Promise<unknown>;
@@ -168,7 +168,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
 
 async function execute(statement: string): Promise<unknown[]> {
   if (pool) return (await pool.query(statement)).rows;
-  const { loadSqliteDriver } = await import("../../receiver-kit/inbox/sqlite/sqlite-driver.ts");
+  const { loadSqliteDriver } = await import("../../../receiver-kit/inbox/sqlite/sqlite-driver.ts");
   const connection = (await loadSqliteDriver())(store);
   const rows = connection.query(statement);
   connection.close();

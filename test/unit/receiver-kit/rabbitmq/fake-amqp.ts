@@ -1,5 +1,5 @@
 import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage, Options } from "amqplib";
-import type { AmqpConnect } from "../../receiver-kit/rabbitmq/amqp-client.ts";
+import type { AmqpConnect } from "../../../../receiver-kit/rabbitmq/amqp-client.ts";
 
 export interface FakePublish {
   readonly exchange: string;

@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import { secretA, signDelivery } from "./signed-delivery.ts";
+import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 
 export type DeliveryToSend = { readonly id: string; readonly body: string };
 

@@ -7,15 +7,13 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import type { Express } from "express";
-import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
-import { countStates } from "./count-states.ts";
-import { serveExpress } from "./express-server.ts";
-import { FrozenClock } from "./frozen-clock.ts";
-import { memoryInbox } from "./inbox-stores.ts";
-import type { ListeningServer } from "./listen.ts";
-import { nowSeconds } from "./raw-delivery.ts";
-import { secretA, secretB } from "./signed-delivery.ts";
-import { overrideInbox } from "./wrap-inbox.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { memoryInbox } from "../../support/inbox-stores.ts";
+import type { ListeningServer } from "../../support/listen.ts";
+import { nowSeconds } from "../../support/raw-http.ts";
+import { countStates, FrozenClock, serveExpress } from "../../support/receiver-fixture.ts";
+import { secretA, secretB } from "../../support/signed-delivery.ts";
+import { overrideInbox } from "../../support/wrap-inbox.ts";
 
 /** Both active, as during a rotation. */
 export const instrumentedSecrets = [secretA, secretB] as const;

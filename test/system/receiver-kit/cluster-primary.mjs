@@ -1,4 +1,5 @@
 // Runs the program that is its argument in two workers of node:cluster, and passes SIGTERM on.
+
 import cluster from "node:cluster";
 
 cluster.setupPrimary({ exec: process.argv[2] });

@@ -7,10 +7,15 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { createFreezingProxy, type FreezingProxy } from "./freezing-proxy.ts";
-import { regionOf } from "./marked-blocks.ts";
-import { copyTemplate, initialiseEmpty, PostgresServer } from "./postgres.ts";
-import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
+import { regionOf } from "../../../support/documents.ts";
+import { createFreezingProxy, type FreezingProxy } from "../../../support/freezing-proxy.ts";
+import {
+  copyTemplate,
+  findPostgres,
+  initialiseEmpty,
+  type PostgresBinaries,
+  PostgresServer,
+} from "../../../support/postgres.ts";
 
 const names = ["standby_1", "standby_2", "standby_3"] as const;
 const settings = [

@@ -14,13 +14,13 @@ import {
   webhookMiddleware,
 } from "@workspace-tasks/receiver-kit/express";
 import { auditReceiver } from "workspace-tasks/check-receiver";
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
+import { memoryInbox, sqliteInbox } from "../../support/inbox-stores.ts";
+import { listen } from "../../support/listen.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
+import { overrideInbox } from "../../support/wrap-inbox.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
-import { memoryInbox, sqliteInbox } from "./inbox-stores.ts";
-import { listen } from "./listen.ts";
-import { sampleEvent } from "./sample-event.ts";
-import { secretA, secretX, signDelivery } from "./signed-delivery.ts";
-import { overrideInbox } from "./wrap-inbox.ts";
 
 type Options = Partial<ReceiverOptions<MemoryTransaction>>;
 

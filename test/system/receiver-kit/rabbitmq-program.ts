@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, memoryInbox, silentLogger } from "@workspace-tasks/receiver-kit";
 import { rabbitmqConsumer, rabbitmqIntake, type ShardReceiver } from "@workspace-tasks/receiver-rabbitmq";
-import { sampleEvent } from "./sample-event.ts";
-import { secretA } from "./signed-delivery.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { secretA } from "../../support/signed-delivery.ts";
 
 const [url = ""] = process.argv.slice(2);
 const logger = {

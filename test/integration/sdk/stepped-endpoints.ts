@@ -7,7 +7,7 @@ import {
   type SecretStore,
   type WorkspaceTasksClient,
 } from "@workspace-tasks/sdk";
-import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 
 export const url = "https://receiver.example/webhooks";
 

@@ -1,9 +1,0 @@
-/** Whether a process runs or is stopped. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
