@@ -21,6 +21,7 @@ const shownFiles: Readonly<Record<string, readonly [language: string, ...referen
   telemetry: ["ts", "receiver-telemetry.ts#open-telemetry"],
   "first-test": ["ts", "vitest-fixture.test.ts#vitest"],
   msw: ["ts", "msw.test.ts#msw"],
+  overrides: ["ts", "mock-overrides.test.ts#override"],
   "parallel-tests": ["python", "parallel-tests.py#world", "parallel-tests.py#test"],
   "import-clients": ["ts", "nightly-import.ts#clients"],
   tenants: ["ts", "receiver-tenants.ts#receiver", "receiver-tenants.ts#onboard"],
