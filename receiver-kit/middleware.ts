@@ -300,7 +300,8 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
   const { inbox, leaseMs, onError } = settings;
   const maintenance = new Maintenance({
     ...settings,
-    ...{ logger: guardLogger(consoleLogger), received: () => 0 },
+    logger: guardLogger(consoleLogger),
+    received: () => 0,
   });
   const open = openWithRetentionTime(inbox, openOnce(inbox));
   const store = createAcceptor({ ...settings, open });
@@ -311,7 +312,11 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     maintenance.begin();
     if (quarantine !== undefined) {
       const row = {
-        ...{ ...columnsOf(webhook), source, id, timestamp, body },
+        ...columnsOf(webhook),
+        source,
+        id,
+        timestamp,
+        body,
         ...({ channel: "webhook", quarantine, secretIndex, traceparent: null } as const),
       };
       await store("insert", body.byteLength, () => inbox.insert(row));

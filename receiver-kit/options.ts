@@ -45,7 +45,7 @@ export const defaults = {
   },
 } as const;
 
-/** Of a source or a tenant. */
+/** The name of a source or a tenant. */
 export const nameOption = s.stringLike(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -");
 export const textOption = s.refineString("text that is not empty", (given) => given !== "", "none");
 export const randomOption = s.transform(s.withDefault(s.functionOf<Random>(), systemRandom), guardRandom);

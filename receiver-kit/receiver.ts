@@ -327,7 +327,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       await openToRead();
       const { counts: attempts, running, lateQueries, claimer } = worker;
       return {
-        ...{ source, running, lateQueries },
+        source,
+        running,
+        lateQueries,
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },

@@ -52,7 +52,7 @@ function readCosts(): Costs {
   };
 }
 
-/** Of `72.3 (69.4–75.0)`. */
+/** The first number of a cell such as `72.3 (69.4–75.0)`. */
 const firstNumber = (cell: string) => Number.parseFloat(cell.replaceAll(",", ""));
 
 const tensOf = (us: number) => `${(Math.round(us / 5) * 5).toLocaleString("en")} µs`;

@@ -123,7 +123,7 @@ export interface Registration<Transaction> extends Matching {
 }
 
 export interface BatchRegistration<Transaction> extends Matching {
-  /** Of a task or stage it gets the newest event alone. */
+  /** Whether it gets only the newest event of a task or stage. */
   readonly isState: boolean;
   readonly eventsMax: number;
   readonly handler: BatchHandler<WebhookEvent, Transaction>;

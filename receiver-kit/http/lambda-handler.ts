@@ -19,7 +19,7 @@ export interface LambdaRequest {
   readonly path?: string | undefined;
   /** Payload 2.0 and function URLs. */
   readonly rawPath?: string | undefined;
-  /** Of payload 2.0 and function URLs its `http.method` is read; the types of the others have no such field. */
+  /** Its `http.method` is read of payload 2.0 and function URLs; the types of the others have no such field. */
   readonly requestContext?: object | undefined;
 }
 

@@ -84,7 +84,8 @@ async function acceptRequest(
 ): Promise<Accepted> {
   let webhook: VerifiedWebhook | undefined;
   const end = (response: WebhookResponse, fields: Partial<AcceptEnd>): Accepted => ({
-    ...{ response, status: response.status },
+    response,
+    status: response.status,
     ...(webhook && { id: webhook.id, tenant: webhook.tenant?.id, bodyBytes: webhook.body.byteLength }),
     ...fields,
   });

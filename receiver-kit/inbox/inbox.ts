@@ -282,7 +282,10 @@ export interface InboxOperatorStore {
   discard(row: InboxRowReference): Promise<boolean>;
   /** Costs the same beside millions of rows and heads; a probe of an index for each tenant with waiting rows. */
   stats(): Promise<InboxStats>;
-  /** Of each of the first 100 sources with waiting rows, the leases among the 500 keys that are due for the longest time and the 500 that are due next. */
+  /**
+   * Reads, for each of the first 100 sources with waiting rows, the leases among the 500 keys that are due for the longest
+   * time and the 500 that are due next.
+   */
   leases(): Promise<readonly InboxHeldLease[]>;
 }
 

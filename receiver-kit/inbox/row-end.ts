@@ -57,7 +57,7 @@ export function isSuperseded({ advance }: Pick<inbox.InboxSettlement, "advance">
   return advance.position < head || (advance.position === head && !advance.allowSame);
 }
 
-/** Of the keys that one claim recovers, those after this many are due together. */
+/** How many of the keys that one claim recovers are due one after the other; the rest is due together. */
 export const recoveredPlaces = 16;
 
 interface RecoveredRow {

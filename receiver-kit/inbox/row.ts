@@ -66,7 +66,7 @@ export interface StoredInboxRow extends EventColumns, DeliveryColumns, InboxRowR
 export interface InboxRowSummary extends StoredInboxRow {
   readonly state: InboxRowState;
   readonly dueAtMs: number;
-  /** Of a dead row. */
+  /** When a dead row died; `null` for others. */
   readonly diedAtMs: number | null;
   readonly lastError: string | null;
   readonly bodyBytes: number | null;

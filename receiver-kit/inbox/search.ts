@@ -112,7 +112,8 @@ async function placeOf(
   first: number,
   last: number,
 ): Promise<number> {
-  let [earlier, later] = [first - 1, last + 1];
+  let earlier = first - 1;
+  let later = last + 1;
   while (later - earlier > 1) {
     const middle = Math.floor((earlier + later) / 2);
     const row = await storage.receiptFrom(middle);

@@ -81,7 +81,7 @@ export interface InboxSettling {
   readonly settlement: InboxSettlement;
 }
 
-/** Of several rows nothing is kept unless it is `settled`. */
+/** What became of the rows; unless it is `settled`, nothing is kept of any of them. */
 export type InboxSettleOutcome =
   /** Each row was settled as requested. */
   | "settled"

@@ -151,7 +151,7 @@ export function readTime(given: string, nowMs: number): number | undefined {
       `${date}T${[hour.padStart(2, "0"), ...rest].join(":")}${zone.replace(/(\d\d)(\d\d)$/, "$1:$2")}`,
     );
   if (day !== undefined) return numberOrUndefined(of(day));
-  // Of the days around, as the zone may have another day than this process: the last one that has passed.
+  // The zone may have another day than this process: the last of the days around that has passed is meant.
   const times = [1, 0, -1, -2].map((days) => of(localDay(nowMs + days * 86_400_000)));
   if (times.some(Number.isNaN)) return undefined;
   return times.find((timeMs) => timeMs <= nowMs) ?? times.at(-1);

@@ -215,7 +215,7 @@ function endable(
 
 const closing = () => new ReceiverError("RECEIVER_CLOSING", "reconcile: the round was ended");
 
-/** Of the receiver's source; no task has it, whose key is a list. */
+/** The key of a row of the receiver's source; no task has it, because keys of tasks are lists. */
 const turnKey = "reconcile";
 const positionDigits = 15;
 const mark = { begun: "reconcile-begun", succeeded: "reconcile-succeeded" } as const;

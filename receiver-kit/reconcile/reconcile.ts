@@ -83,7 +83,7 @@ export interface ReconcileReport {
 }
 
 type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
-  /** Of which `source` may be a tenant. */
+  /** The receiver's own source, of which `source` may be a tenant. */
   readonly receiverSource: string;
 };
 
@@ -131,7 +131,7 @@ const idsPerRequest = 50;
 const candidatesPerPage = 500;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
-/** Of one change, each dead and without its body: retention takes weeks for one. */
+/** How many copies of one change may be dead and without a body: retention takes weeks for one. */
 const copiesMax = 100;
 
 class Reconciliation {
@@ -145,8 +145,14 @@ class Reconciliation {
   /** Position of the head of each key whose status differs, by task. */
   readonly #differing = new Map<string, Map<string, string>>();
   readonly #counts = {
-    ...{ examined: 0, enqueued: 0, corrected: 0, unchanged: 0, disputed: 0 },
-    ...{ missing: 0, otherWorkspaces: 0, untrustedTimes: 0 },
+    examined: 0,
+    enqueued: 0,
+    corrected: 0,
+    unchanged: 0,
+    disputed: 0,
+    missing: 0,
+    otherWorkspaces: 0,
+    untrustedTimes: 0,
   };
 
   constructor(settings: Settings, client: ReconcileClient, workspaceId: string) {
@@ -307,7 +313,7 @@ class Reconciliation {
 // The marks contain times of the service, so that a clock of the receiver that was wrong for a while leaves no gap.
 
 type WindowSettings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
-  /** Of which `source` may be a tenant: deliveries to all tenants have one way. */
+  /** The receiver's own source, of which `source` may be a tenant: deliveries to all tenants have one way. */
   readonly receiverSource: string;
 };
 
@@ -451,7 +457,8 @@ function changesOf(task: ReconcilableTask, workspaceId: string, nowMs: number): 
     version: "2",
     ...(workspaceId === "" ? {} : { workspaceId }),
     ...(task.client ? { clientId: task.client.id } : {}),
-    ...{ taskId: task.id, taskType: task.type },
+    taskId: task.id,
+    taskType: task.type,
   };
   const changeOf = (record: ReconcilableStage, ids: readonly string[], event: string, details: object) => ({
     key: orderKey(ids),

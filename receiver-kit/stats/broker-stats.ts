@@ -66,7 +66,7 @@ export interface PartitionStats {
 }
 
 export interface RabbitmqConsumerStats {
-  /** Of the receivers behind it. */
+  /** The source of the receivers behind it. */
   readonly source: string;
   readonly connection: BrokerConnectionStats;
   /** Messages since this consumer was created. */

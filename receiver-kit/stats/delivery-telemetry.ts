@@ -11,7 +11,7 @@ export interface AcceptEnd {
   readonly status: number;
   /** The code of a rejection or an outage. */
   readonly code?: string | undefined;
-  /** Of a verified delivery. */
+  /** The id of a verified delivery. */
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
   readonly bodyBytes?: number | undefined;

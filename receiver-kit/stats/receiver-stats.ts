@@ -57,6 +57,6 @@ export interface ReceiverStats {
   };
   /** How long this receiver could not store deliveries, or claim events; `null` while it can. */
   readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
-  /** Of the whole inbox, other sources included. */
+  /** The numbers of the whole inbox, other sources included. */
   readonly inbox: InboxStats;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 
-/** Of the time that a read took. */
+/** How many times as long as it took a read is kept. */
 const keptTimes = 20;
 
 /**

@@ -39,7 +39,7 @@ const openTelemetryApi = refine<OpenTelemetryApi>(
 export interface OpenTelemetryOptions {
   /** Measures durations. Default: the machine's. */
   readonly clock?: Clock | undefined;
-  /** Of every measurement: the shard, where several receivers have the same source. Default: none. */
+  /** Attributes of every measurement: the shard, where several receivers have the same source. Default: none. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -94,7 +94,8 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
   const meter = api.metrics.getMeter(instrumentationName);
   const histogram = (name: string, description: string) =>
     meter.createHistogram(name, {
-      ...{ description, unit: "s" },
+      description,
+      unit: "s",
       advice: { explicitBucketBoundaries: boundaries },
     });
   const histograms = {

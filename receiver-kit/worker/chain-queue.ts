@@ -6,7 +6,7 @@ export class Chain {
   readonly source: string;
   /** Changed here alone. */
   readonly rows: InboxClaim[];
-  /** Of the key; rows of this chain that were applied have advanced it. */
+  /** The ordering head of the key; rows of this chain that were applied have advanced it. */
   head: string | null;
   /** Rows of a batch that failed: each is handled alone now. */
   readonly apart = new Set<InboxClaim>();
@@ -46,7 +46,7 @@ export class Chain {
 export class ChainQueue {
   readonly #sources = new Map<string, Chain[]>();
   rows = 0;
-  /** Of all bodies. */
+  /** The bytes of all bodies. */
   bytes = 0;
 
   rowsOf(source: string): number {

@@ -52,7 +52,7 @@ interface Claimed {
 }
 
 export class Claimer {
-  /** Of claims. */
+  /** The outage of claims. */
   readonly outage: OutageLog;
   readonly #options: ClaimerOptions;
   readonly #settings: ReceiverSettings;

@@ -116,7 +116,7 @@ async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> 
   if ("file" in artifact && version === undefined) {
     const source = createUploadSource((await openFile(run, artifact)).body);
     try {
-      // Of another kind of body the upload says what is wrong.
+      // The upload says what is wrong with another kind of body.
       for (let offset = 0, isLast = source === null; !isLast; ) {
         const chunk = await run.scope.race(Promise.resolve(source?.chunkAt(offset, bytesAtOnce)));
         hash.update(chunk?.bytes ?? new Uint8Array());
@@ -160,7 +160,7 @@ async function upload(
       return send(undefined);
     });
   } catch (error) {
-    // Of the journal.
+    // The cause is an error of the journal.
     throw isWorkspaceTasksError(error, "ON_PROGRESS_FAILED") ? error.cause : error;
   }
 }

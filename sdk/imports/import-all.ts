@@ -63,7 +63,8 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
     Symbol.asyncIterator in clients ? clients[Symbol.asyncIterator]() : clients[Symbol.iterator]();
   // An iterator may throw, or return no promise.
   const next = () => scope.race((async () => iterator.next())());
-  let [read, isOver] = [0, false];
+  let read = 0;
+  let isOver = false;
   try {
     for (let step = await next(); step.done !== true; step = await next()) {
       const client = checkClient(step.value, read++);

@@ -79,7 +79,7 @@ export type ImportArtifact = ImportUrlArtifact | ImportFileArtifact;
 export type ImportCounts = Readonly<Record<ClientStatus | "open", number>>;
 
 export interface ImportProgress {
-  /** Of the clients that were read. */
+  /** The counts of the clients that were read. */
   readonly counts: ImportCounts;
   /** Bytes of files that the service confirmed in this process. */
   readonly uploadedBytes: number;

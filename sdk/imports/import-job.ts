@@ -50,7 +50,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
   async function createJob(number: number): Promise<ConnectionJob> {
     const { connectionId, jobName } = run.options;
     const input = { connectionId, jobName: number === 1 ? jobName : `${jobName} (${number})` };
-    // Of a job without works nothing comes: after an unknown outcome another one is created.
+    // Nothing comes of a job without works: after an unknown outcome another one is created.
     const settled = await run.call((call) => jobs.create(input, call));
     if (settled.ok) return settled.value;
     throw settled.error;

@@ -15,7 +15,7 @@ export interface ImportedClient {
    * - `undecided`: whether it was imported, or with these documents, is not known; `error` says why, or what to do.
    */
   readonly status: ClientStatus;
-  /** Of the job that has its work. */
+  /** The job that has its work. */
   readonly jobId: string | undefined;
   readonly jobWorkId: string | undefined;
   /** In the attribute `workId` of its task. */

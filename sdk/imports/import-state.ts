@@ -62,7 +62,7 @@ interface EarlierWork extends Pick<ClientState, "workId" | "documents" | "isImpo
 
 export class ImportState {
   readonly clients = new Map<string, ClientState>();
-  /** Of the clients that this process has read. `open`: not settled yet. */
+  /** The counts of the clients that this process has read. `open`: not settled yet. */
   readonly counts = { open: 0, imported: 0, unchanged: 0, changed: 0, exists: 0, failed: 0, undecided: 0 };
   /** External ids that the input has again, with each repetition. */
   readonly repeated: string[] = [];

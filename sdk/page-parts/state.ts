@@ -241,7 +241,7 @@ interface ReadResult<Value> {
 /** There was no response. */
 const lost = "NETWORK_FAILED";
 
-/** The same read can succeed later. */
+/** Whether the same read can succeed later. */
 const passing = [lost, "REQUEST_TIMEOUT", "RESPONSE_INVALID", "INTERNAL"];
 
 async function readOrNull<Value>(read: () => Promise<Value>): Promise<ReadResult<Value>> {

@@ -67,11 +67,17 @@ function runStryker(paths: readonly string[]): survivors.StrykerReport {
 }
 
 const strykerOptions = (mutate: readonly string[], report: string) => ({
-  ...{ testRunner: "vitest", concurrency: 1, coverageAnalysis: "perTest", checkers: [], mutate },
+  testRunner: "vitest",
+  concurrency: 1,
+  coverageAnalysis: "perTest",
+  checkers: [],
+  mutate,
   mutator: { excludedMutations: ["StringLiteral"] },
   plugins: [join(strykerFolder, "vitest-runner/dist/src/index.js")],
   vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
-  ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 20_000, allowConsoleColors: false },
+  tempDirName: `.tmp/stryker-${process.pid}`,
+  timeoutMS: 20_000,
+  allowConsoleColors: false,
   ignorePatterns: ["test/bench", "dist", ".tmp", ".ci"],
   reporters: ["json"],
   jsonReporter: { fileName: relative(root, report) },

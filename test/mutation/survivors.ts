@@ -39,7 +39,9 @@ export function readReport(path: string, source: string, all: readonly StrykerMu
   const mutants = all.filter(({ status }) => status !== "Ignored");
   const left = mutants.filter(isLeft);
   return {
-    ...{ path, total: mutants.length, found: mutants.length - left.length },
+    path,
+    total: mutants.length,
+    found: mutants.length - left.length,
     survivors: left.map((each) => survivorOf(source, each)),
   };
 }

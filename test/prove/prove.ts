@@ -66,7 +66,8 @@ const parts = {
   async stops({ report }) {
     for (const [what, tell] of Object.entries(stories))
       for (const { clients, artifacts } of stoppedImports) {
-        let [count, undecided] = [0, 0];
+        let count = 0;
+        let undecided = 0;
         for await (const end of tell({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
           count += 1;
           undecided += end.undecided;

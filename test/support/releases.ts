@@ -64,7 +64,9 @@ const append = (file: string, release: string, oldestUsable: number, statements:
   return { file, find, replace: `(${list}.push(${migration}), ${find})` };
 };
 const version = (from: string, to: string): Patch => ({
-  ...{ file: "package.json", find: `"version": "${from}"`, replace: `"version": "${to}"` },
+  file: "package.json",
+  find: `"version": "${from}"`,
+  replace: `"version": "${to}"`,
 });
 
 const expand: readonly Patch[] = [

@@ -7,13 +7,13 @@ import type { InboxRowReference, InboxRowState, NewInboxRow, StoredInboxRow } fr
 export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
   /** How it ended; `null` while it waits, and when it is done. */
   readonly outcome: Exclude<InboxRowState, "pending" | "running" | "done"> | null;
-  /** Of one that has ended; `null` when its first attempt ended well. */
+  /** The attempts of a row that has ended; `null` when its first attempt ended well. */
   readonly attempts: number | null;
   readonly lastError: string | null;
   readonly replayedAtMs: number | null;
-  /** Of a dead one. */
+  /** When a dead row died; `null` for others. */
   readonly diedAtMs: number | null;
-  /** Of one that is applied by a request. */
+  /** The lease of a row that a request applies; `null` for others. */
   readonly leaseUntilMs: number | null;
   readonly generation: number | null;
 }
@@ -80,7 +80,7 @@ export interface DueTimes {
 }
 
 export interface DueLimits {
-  /** Of all keys; one without a row counts as one. */
+  /** How many rows all keys have together; a key without a row counts as one. */
   readonly rowsMax: number;
   readonly rowsPerKeyMax: number;
   /** Rows that are not due, too. */

@@ -68,7 +68,7 @@ export class GuardedPool {
   #onAllReleased = () => {};
   /** Statements have names, which a pooler may not keep. */
   prepares: boolean;
-  /** Of the server, which then has a limit for a client that does not take its response. */
+  /** Whether the server runs on Linux: it then has a limit for a client that does not take its response. */
   #isLinux = false;
   /** Texts that the database cannot encode have escapes in their place. */
   #isAscii = false;

@@ -28,7 +28,7 @@ export interface WakeUps {
 
 export interface WakeUpsOptions {
   readonly callersPool: PostgresPool;
-  /** Of the inbox: for notifications. */
+  /** The pool of the inbox, for notifications. */
   readonly pool: GuardedPool;
   /** Not the inbox's own, which destroys its clients when it is closed. */
   readonly listening: GuardedPool;

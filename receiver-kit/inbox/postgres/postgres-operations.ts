@@ -62,8 +62,18 @@ async function insertRows(
 }
 
 const columnsOf = (row: inbox.NewInboxRow) => [
-  ...[row.source, row.id, row.channel, row.event, row.orderKey, row.position, row.status, row.workspaceId],
-  ...[row.timestamp, row.secretIndex, row.traceparent, row.quarantine],
+  row.source,
+  row.id,
+  row.channel,
+  row.event,
+  row.orderKey,
+  row.position,
+  row.status,
+  row.workspaceId,
+  row.timestamp,
+  row.secretIndex,
+  row.traceparent,
+  row.quarantine,
 ];
 
 type IsNew = (index: number) => boolean;

@@ -84,8 +84,13 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
         const seq = Number(found["seq"]);
         await execute(sql.replayDelivery, [readNow(), seq, event, orderKey, position, status, workspaceId]);
         await execute(sql.queueRow, [
-          ...[readNow(), source, key, workspaceId],
-          ...[position ?? "", seq, Number(found["body_bytes"])],
+          readNow(),
+          source,
+          key,
+          workspaceId,
+          position ?? "",
+          seq,
+          Number(found["body_bytes"]),
         ]);
         return true;
       });
@@ -133,7 +138,8 @@ function createPurge({ read, write, sql, now, limitMs }: PurgeOptions): inbox.In
   const findBoundary = async (afterMs: number, asOfMs: number | null) => {
     const [range] = await read(sql.seqRange, []);
     const [first, last] = [Number(range?.["first"] ?? 0), Number(range?.["last"] ?? -1)];
-    let [expired, young] = [first - 1, last + 1];
+    let expired = first - 1;
+    let young = last + 1;
     while (young - expired > 1) {
       const middle = Math.floor((expired + young) / 2);
       const [row] = await read(sql.rowFrom, [now(), afterMs, middle, asOfMs]);
@@ -144,7 +150,8 @@ function createPurge({ read, write, sql, now, limitMs }: PurgeOptions): inbox.In
   };
   /** Removes rows by their numbers, in pages; the next call continues where this one ends. */
   const inOrder = (statement: string) => {
-    let [after, below] = [0, 0];
+    let after = 0;
+    let below = 0;
     return async (ages: readonly number[], asOfMs: number | null, rowsMax: number): Promise<number> => {
       if (after === 0) below = await findBoundary(Math.min(...ages), asOfMs);
       let changed = 0;
@@ -269,7 +276,7 @@ function retentionStatements(tables: PostgresTables) {
   const isOlder = (parameter: string) => `${age} <= ${asOf("$2")} - ${parameter}::bigint`;
   const isSettled = `(delivery.outcome IN ('stale', 'discarded', 'inline')
         OR (delivery.outcome IS NULL AND waiting.seq IS NULL))`;
-  /** Of a page of numbers after $3 and below $4: removes at most $6; returns where to continue. */
+  /** Removes at most $6 rows of a page of numbers after $3 and below $4, and returns where to continue. */
   const purgePage = (from: string, mayGo: string) => `
     WITH page AS MATERIALIZED (
       SELECT seq FROM ${from} WHERE seq > $3::bigint AND seq < $4::bigint ORDER BY seq LIMIT $5::bigint),
@@ -295,7 +302,7 @@ function retentionStatements(tables: PostgresTables) {
       `((${isSettled} AND ${isOlder("$7")}) OR (delivery.${isUnhandled} AND ${isOlder("$8")}))`,
     ),
 
-    /** Of rows whose bodies were purged. */
+    /** Removes rows whose bodies were purged. */
     purgeRows: purgePage(
       deliveries,
       `${isSettled} AND ${isOlder("$7")} AND NOT EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq)`,

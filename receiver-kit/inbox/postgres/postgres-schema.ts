@@ -28,7 +28,7 @@ export const postgresMigrations: readonly version.Migration<(schema: string) => 
   { release: "0.1.0", oldestUsable: 1, statements: firstSchema },
 ];
 
-/** Of this release. */
+/** The version of the tables in this release. */
 export const postgresVersion = version.schemaVersionOf(postgresMigrations);
 
 /** What each column is for: postgres-statements.ts. Ids and positions compare by bytes, whatever the database's language. */
@@ -104,7 +104,7 @@ export interface MigrationTarget {
   readonly schema: string;
   /** False: it must be usable as it is. */
   readonly migrate: boolean;
-  /** Of the advisory lock. */
+  /** The key of the advisory lock. */
   readonly lockKey: string;
 }
 
@@ -186,7 +186,9 @@ async function migrate(client: GuardedClient, { schema, lockKey }: MigrationTarg
     await client.send(statements(name));
   const { version: number, oldestUsable, oldestRelease } = postgresVersion;
   await query(client, `INSERT INTO ${table} (version, oldest_usable, oldest_release) VALUES ($1, $2, $3)`, [
-    ...[number, oldestUsable, oldestRelease],
+    number,
+    oldestUsable,
+    oldestRelease,
   ]);
 }
 

@@ -94,15 +94,17 @@ export function postgresStatements(tables: PostgresTables, version: number) {
 
 /** The columns of a delivery, in the order of the parameters from `$2` on. */
 const columnTypes = {
-  ...{
-    source: "text",
-    webhook_id: "text",
-    channel: "text",
-    event: "text",
-    order_key: "text",
-    position: "text",
-  },
-  ...{ status: "text", workspace: "text", signed_at: "bigint", secret_index: "integer", traceparent: "text" },
+  source: "text",
+  webhook_id: "text",
+  channel: "text",
+  event: "text",
+  order_key: "text",
+  position: "text",
+  status: "text",
+  workspace: "text",
+  signed_at: "bigint",
+  secret_index: "integer",
+  traceparent: "text",
   quarantine: "text",
 } as const;
 const columns = Object.keys(columnTypes);
@@ -233,7 +235,7 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
     );
   const rowsOf = `FROM ${queue} WHERE key_id = picked.id`;
   const limit = "LIMIT CASE WHEN picked.is_suspect THEN 1 ELSE $5::bigint END";
-  /** Of the retry plan, after one attempt more. */
+  /** The delay of the retry plan after one attempt more. */
   const delay = "least($5::bigint, $4::bigint * (1::bigint << least(attempts, 30)))";
   return {
     /** Due rows of a key, whatever waits before them. */

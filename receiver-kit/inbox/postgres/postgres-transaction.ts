@@ -80,7 +80,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   /** What fails leaves none behind it at the client. */
   readonly #series = inSeries();
   #opening: Promise<GuardedClient> | undefined;
-  /** Of BEGIN, which is not waited for before the first statement is sent. */
+  /** The result of BEGIN, which is not waited for before the first statement is sent. */
   #begun: Promise<unknown> | undefined;
   #hasBegun = false;
   #hasEnded = false;
@@ -163,7 +163,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
     return client;
   }
 
-  /** Of work of the inbox itself. */
+  /** Notes which fault of the database the inbox's own work has met. */
   #noteFault<Result>(work: Promise<Result>): Promise<Result> {
     return work.catch((error: unknown) => {
       if (isReceiverError(error, "INBOX_UNAVAILABLE")) this.fault = "connection";

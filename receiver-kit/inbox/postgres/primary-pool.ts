@@ -113,7 +113,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
       throw new ReceiverError("INBOX_UNAVAILABLE", cause.message, { cause });
     },
     on: (event, listener) => pools.map((pool) => pool.on?.(event, listener)),
-    /** Of the server in use. */
+    /** The idle clients of the server in use. */
     get idleCount() {
       return currentPool().idleCount ?? 0;
     },

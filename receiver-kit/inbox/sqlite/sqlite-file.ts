@@ -245,7 +245,7 @@ const checkpointTimeoutMs = 1_000;
 
 interface ContentCheck {
   readonly isBackup?: boolean;
-  /** Of a file in use: the newest row that was committed. */
+  /** The newest row that was committed to a file in use. */
   readonly newest?: number;
   readonly isSample?: boolean;
 }

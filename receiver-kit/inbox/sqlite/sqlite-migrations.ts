@@ -121,7 +121,9 @@ function recordVersion(connection: SqliteConnection): void {
   const { version, oldestUsable, oldestRelease } = ownVersion;
   connection.exec(`DELETE FROM ${table}`);
   connection.query(`INSERT INTO ${table} (version, oldest_usable, oldest_release) VALUES (?, ?, ?)`, [
-    ...[version, oldestUsable, oldestRelease],
+    version,
+    oldestUsable,
+    oldestRelease,
   ]);
 }
 

@@ -241,7 +241,7 @@ function guardedConnection(native: NativeConnection, guards: Guards): NativeConn
   return connection;
 }
 
-// Of a text with several statements on the driver's connection the first one is checked: COMMIT and BEGIN behind it would
+// Only the first of several statements in one text on the driver's connection is checked: COMMIT and BEGIN behind it would
 // leave a transaction open, but without this savepoint.
 const marker = "workspace_tasks_transaction";
 
@@ -295,7 +295,7 @@ export class Turn {
   /** Creates what later calls throw: an error with its stack costs more than a statement. */
   #failure: (() => ReceiverError) | undefined;
   #cancelTimeout = () => {};
-  /** Of one that is kept. */
+  /** Ends the row of an event that is kept. */
   endRow: ((connection: SqliteConnection) => void) | undefined;
 
   constructor(options: TurnOptions, clock: Clock, begun: Deferred<Turn>) {

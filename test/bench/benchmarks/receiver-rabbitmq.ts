@@ -140,7 +140,9 @@ async function publish(
   const intake = rabbitmqIntake({ ...topology, secrets: [secret], logger });
   await intake.start();
   const deliveries = Array.from({ length: count }, (_, index) => ({
-    ...{ id: `msg_${index}`, timestamp: Math.floor(Date.now() / 1_000), secretIndex: 0 },
+    id: `msg_${index}`,
+    timestamp: Math.floor(Date.now() / 1_000),
+    secretIndex: 0,
     body: sampleBody(bytes, index, count / 5),
   }));
   const queue = deliveries.values();

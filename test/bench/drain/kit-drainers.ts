@@ -92,7 +92,8 @@ function createDrainer(
     seen.add(id);
     if (seen.size % failsEvery === 0) throw new Error("fails once");
   };
-  let [stored, handled] = [0, 0];
+  let stored = 0;
+  let handled = 0;
   const accept = (index: number, count: number) =>
     receiver.accept({
       id: `msg_${count}_${index}`,
@@ -101,7 +102,9 @@ function createDrainer(
       secretIndex: 0,
     });
   const receiver: Receiver<Transaction> = createReceiver({
-    ...{ secrets: [secret], inbox, concurrency },
+    secrets: [secret],
+    inbox,
+    concurrency,
     backlogMax: Number.MAX_SAFE_INTEGER,
     // What fails is repeated within the measurement.
     retry: { firstDelayMs: 10 },

@@ -48,7 +48,8 @@ async function graphileWorker(
   const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
   await utils.migrate();
   let runner: Runner | undefined;
-  let [stored, handled] = [0, 0];
+  let stored = 0;
+  let handled = 0;
   const add = (from: number, count: number) =>
     utils.addJobs(payloads(from, count).map((body) => ({ identifier: "event", payload: JSON.parse(body) })));
   return {
@@ -90,13 +91,11 @@ async function pgBoss({ store, writes }: DrainerOptions, isTransactional: boolea
   const pool = new pg.Pool({ connectionString: store, max: concurrency });
   if (writes) await pool.query(effectsTable);
   const boss = new PgBoss({
-    ...{
-      connectionString: store,
-      max: concurrency + 6,
-      supervise: false,
-      schedule: false,
-      useListenNotify: true,
-    },
+    connectionString: store,
+    max: concurrency + 6,
+    supervise: false,
+    schedule: false,
+    useListenNotify: true,
   });
   boss.on("error", () => {});
   await boss.start();

@@ -31,7 +31,10 @@ async function run({ urls, name, databases, count }: ShardRequest): Promise<Shar
   const pools = databases.map((connectionString) => new pg.Pool({ connectionString, max: concurrency + 6 }));
   const receivers = pools.map((pool) =>
     createReceiver({
-      ...{ secrets: [secret], inbox: postgresInbox(pool), concurrency, logger },
+      secrets: [secret],
+      inbox: postgresInbox(pool),
+      concurrency,
+      logger,
       backlogMax: Number.MAX_SAFE_INTEGER,
     }),
   );

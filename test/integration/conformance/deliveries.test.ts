@@ -98,7 +98,11 @@ describe("D1 D2 D6 an attempt", () => {
     expect(record?.attempts).toHaveLength(2);
     const [first, second] = record?.attempts ?? [];
     expect(first).toMatchObject({
-      ...{ number: 1, kind: "scheduled", status: 503, error: "status 503", durationMs: expect.any(Number) },
+      number: 1,
+      kind: "scheduled",
+      status: 503,
+      error: "status 503",
+      durationMs: expect.any(Number),
       requestBody: came.body.toString(),
       responseHeaders: { "x-receiver": "busy" },
       responseBody: "b".repeat(16_384),

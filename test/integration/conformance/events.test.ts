@@ -195,8 +195,13 @@ describe("E1 E2 E3 task events", () => {
     expect(results.map(({ event, taskType }) => `${event} ${taskType}`)).toEqual(["task.completed TAX_PREP"]);
     const number = expect.any(Number);
     expect(results[0].taxPrepResult).toEqual({
-      ...{ taxYear: number, returnType: "F1040", summary: expect.any(String), documentCount: number },
-      ...{ extractedFormCount: number, reviewItemCount: number, reviewItems: expect.any(Array) },
+      taxYear: number,
+      returnType: "F1040",
+      summary: expect.any(String),
+      documentCount: number,
+      extractedFormCount: number,
+      reviewItemCount: number,
+      reviewItems: expect.any(Array),
     });
   });
 });
@@ -239,9 +244,16 @@ describe("E5 documents.synced", () => {
     const [first, second] = await eventsOf(all, 2);
     const inputDocumentId = expect.any(String);
     expect(first).toEqual({
-      ...{ id: expect.stringMatching(uuid), event: "documents.synced", version: "2" },
-      ...{ occurredAt: expect.any(String), workspaceId: all.workspaceId, clientId: expect.any(String) },
-      ...{ connectionId, providerKey: "example", sourceExternalId: "folder-7", duplicateCount: 0 },
+      id: expect.stringMatching(uuid),
+      event: "documents.synced",
+      version: "2",
+      occurredAt: expect.any(String),
+      workspaceId: all.workspaceId,
+      clientId: expect.any(String),
+      connectionId,
+      providerKey: "example",
+      sourceExternalId: "folder-7",
+      duplicateCount: 0,
       documents: ["w2.pdf", "1099.pdf"].map((fileName) => ({ inputDocumentId, fileName, mimeType })),
     });
     expect(second).toMatchObject({ documents: [{ fileName: "receipt.pdf" }], duplicateCount: 1 });
@@ -255,7 +267,8 @@ describe("E5 documents.synced", () => {
       method: "POST",
       headers: {
         authorization: `Bearer ${options.token}`,
-        ...{ "tus-resumable": "1.0.0", "upload-length": "0" },
+        "tus-resumable": "1.0.0",
+        "upload-length": "0",
         "upload-metadata": `filename ${btoa("w2.pdf")},filetype ${btoa("application/pdf")}`,
       },
     });

@@ -83,8 +83,11 @@ describe("P1 createWorkspace", () => {
     const displayName = " Müller & Söhne Tax";
     const metadata = { customer: "c-1", partner: { reference: 7 } };
     expect(await done(createWorkspace({ input: { displayName, firmSize: "md", metadata } }))).toEqual({
-      ...{ id: expect.any(String), slug: expect.stringMatching(isSlug), displayName },
-      ...{ status: "active", workspaceType: "partner" },
+      id: expect.any(String),
+      slug: expect.stringMatching(isSlug),
+      displayName,
+      status: "active",
+      workspaceType: "partner",
     });
   });
 
@@ -331,7 +334,8 @@ describe("P7 the rest of the flow", () => {
     const note = { name: "note.txt", type: "receipt", externalId: "f-2" };
     const [first, second] = await done(createArtifacts({ jobWorkId, inputs: [{ ...w2, url }, note] }));
     expect(first).toMatchObject({
-      ...{ connectionJobId, jobWorkId },
+      connectionJobId,
+      jobWorkId,
       workArtifact: { id: first.artifactId, ...w2, uploadedUrl: url },
     });
     expect(second.workArtifact).toMatchObject({ ...note, uploadedUrl: null, metadata: null });
@@ -438,7 +442,9 @@ describe("P7 tasks and clients", () => {
     const made = await fetch(`${service.baseUrl}/api/uploads`, {
       method: "POST",
       headers: {
-        ...{ authorization: `Bearer ${token}`, "tus-resumable": "1.0.0", "upload-length": "3" },
+        authorization: `Bearer ${token}`,
+        "tus-resumable": "1.0.0",
+        "upload-length": "3",
         ...(isComplete && { "content-type": "application/offset+octet-stream" }),
       },
       body: isComplete ? "abc" : null,

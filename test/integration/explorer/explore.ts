@@ -104,9 +104,15 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
   const isComplete = next >= graph.size;
   if (isComplete && !counterexample) counterexample = await findStuck(scope, graph);
   return {
-    ...{ scope: scope.name, schedules, states: graph.size, ends: graph.ends, depth: graph.depth() },
+    scope: scope.name,
+    schedules,
+    states: graph.size,
+    ends: graph.ends,
+    depth: graph.depth(),
     fingerprintsOfEnds: graph.fingerprintsOfEnds(),
-    ...{ elapsedMs: elapsedMs(), isComplete, counterexample },
+    elapsedMs: elapsedMs(),
+    isComplete,
+    counterexample,
   };
 }
 

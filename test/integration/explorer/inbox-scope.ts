@@ -257,7 +257,11 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   const random = () => (drawn++ < 16 ? ((Number(name.slice(1)) * 7 + drawn) % 32) / 32 : 0.5);
   // Without the time limits of calls: the explorer decides when a call ends.
   const limited = parts.resolveReceiverOptions<unknown>({
-    ...{ inbox, random, concurrency, keyOrder, leaseMs },
+    inbox,
+    random,
+    concurrency,
+    keyOrder,
+    leaseMs,
     secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
     clock: process.clock,
     pollMs: leaseMs,
@@ -344,8 +348,14 @@ function memoryOf(parts: object, time: explored.ExploredTimers, store: StoreUnde
 const bodyOf = ({ id, taskId, status, at }: ExploredEvent) =>
   Buffer.from(
     JSON.stringify({
-      ...{ id: `event-${id}`, event: `task.${status.toLowerCase()}`, version: "2", workspaceId: "workspace" },
-      ...{ occurredAt: `2026-03-01T09:30:0${at}.000Z`, clientId: "client", taskId, taskType: "TAX_PREP" },
+      id: `event-${id}`,
+      event: `task.${status.toLowerCase()}`,
+      version: "2",
+      workspaceId: "workspace",
+      occurredAt: `2026-03-01T09:30:0${at}.000Z`,
+      clientId: "client",
+      taskId,
+      taskType: "TAX_PREP",
       status,
     }),
   );

@@ -25,7 +25,9 @@ const poison: InboxSettings = { events: [running], workers: 1, budgets: { crashe
 const duplicates: InboxSettings = { events: [running], workers: 1, budgets: { duplicates: 1, lostCalls: 1 } };
 const retries: InboxSettings = { events: [running, completed], workers: 1, budgets: { handlerFailures: 1 } };
 const chains: InboxSettings = {
-  ...{ events: [running, completed, failed], workers: 1, concurrency: 1 },
+  events: [running, completed, failed],
+  workers: 1,
+  concurrency: 1,
   budgets: { crashes: 1, handlerFailures: 1 },
 };
 const lostCalls: InboxSettings = { events: [running, completed], workers: 1, budgets: { lostCalls: 2 } };

@@ -50,7 +50,8 @@ describe("a recorded message of RabbitMQ", () => {
     const tenant = { id: "acme", workspaceId: "workspace-1" };
     expect(decodeDelivery(messageOf(name))).toEqual({
       webhook: { id: "msg-1", timestamp: 1_780_272_120, secretIndex: 0, body: content, tenant },
-      ...{ source: "default", traceparent: "00-1" },
+      source: "default",
+      traceparent: "00-1",
     });
   });
 

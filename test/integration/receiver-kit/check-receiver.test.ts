@@ -76,7 +76,11 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
       });
       const { url, observeUrl } = receiver;
       const report = await auditReceiver({
-        ...{ url, secret, oldSecret, observeUrl, ...quick },
+        url,
+        secret,
+        oldSecret,
+        observeUrl,
+        ...quick,
         only: subjects,
         ...options,
         timeoutMs: patience * (options?.timeoutMs ?? quick.timeoutMs),

@@ -47,7 +47,9 @@ const files: Readonly<Record<string, object>> = {
 
 const documented = Object.entries(files).flatMap(([file, values]) =>
   documentedDefaults(file).map(([option, value]) => ({
-    ...{ file, option, value },
+    file,
+    option,
+    value,
     actual: String((values as Record<string, unknown>)[option]),
   })),
 );

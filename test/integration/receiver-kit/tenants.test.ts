@@ -70,11 +70,17 @@ describe("a receiver of many tenants", () => {
     await clock.advance(2_000);
     expect(contexts).toEqual([
       {
-        ...{ source: "default", tenant: "acme", secretIndex: 1, traceparent },
+        source: "default",
+        tenant: "acme",
+        secretIndex: 1,
+        traceparent,
         idempotencyKey: "default/acme:event-1",
       },
       {
-        ...{ source: "default", tenant: "bolt", secretIndex: 0, traceparent: undefined },
+        source: "default",
+        tenant: "bolt",
+        secretIndex: 0,
+        traceparent: undefined,
         idempotencyKey: "default/bolt:event-1",
       },
     ]);

@@ -30,7 +30,10 @@ function fetchThrough(port: number): Fetch {
   return (input, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const sent = request({
-        ...{ host: "127.0.0.1", port, path: String(input), method },
+        host: "127.0.0.1",
+        port,
+        path: String(input),
+        method,
         headers: { ...headers, host: new URL(String(input)).host },
         signal,
       });

@@ -108,7 +108,11 @@ async function sendEventsOfOneMillisecond({ world, service, random }: Simulation
     const status = random.pick(["RUNNING", "COMPLETED", "FAILED"]);
     const payload = {
       occurredAt: `${second}${random.pick(["123001", "123002", "1230021", "123"])}Z`,
-      ...{ clientId: "client", taskId, taskType: "BINDER", status, errorMessage: null },
+      clientId: "client",
+      taskId,
+      taskType: "BINDER",
+      status,
+      errorMessage: null,
     };
     await service.mock.control.sendEvent({ name: `task.${status.toLowerCase()}`, payload });
   }

@@ -118,7 +118,8 @@ export function createOperator(world: SimulationWorld, service: Service, receive
           ? { id: mainTenant, workspaceId: service.mock.workspaceId }
           : undefined;
         const report = await receiver.reconcile(withWrongTimes(world, recordAsked(sdk().client)), {
-          ...{ runningForMs: 60_000, tenant },
+          runningForMs: 60_000,
+          tenant,
           ...options,
         });
         trace.log(`reconciling ends: ${JSON.stringify(report)}`);

@@ -49,7 +49,9 @@ export async function runReceiverScenario<Transaction>(options: ScenarioOptions<
   const { clock, inbox } = options;
   const receiver = createReceiver<Transaction>({
     secrets: [secretA],
-    ...{ inbox, clock, logger: { info() {}, warn() {}, error() {} } },
+    inbox,
+    clock,
+    logger: { info() {}, warn() {}, error() {} },
     random: () => 0.5,
     acceptTimeoutMs: 5_000,
     leaseMs: 30_000,

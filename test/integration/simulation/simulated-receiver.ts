@@ -46,7 +46,10 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
     retry: { firstDelayMs: 1_000, delayMsMax: 120_000, attemptsMax: 6 },
     concurrency: 4,
     logger: { info() {}, warn() {}, error() {} },
-    ...{ acceptTimeoutMs, leaseMs, handlerTimeoutMs, pollMs },
+    acceptTimeoutMs,
+    leaseMs,
+    handlerTimeoutMs,
+    pollMs,
   });
   addHandlers(world, shared, process, receiver);
   // A supervisor would restart a process that fails to start.

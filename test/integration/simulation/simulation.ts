@@ -83,7 +83,11 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
   if (!world.violation) await checkFinalState(run, inboxChecks);
   const rows = await receivers.store.list({ limit: 100_000 });
   return {
-    ...{ seed, steps, violation: world.violation, crashes: world.crashes, faults: world.faults },
+    seed,
+    steps,
+    violation: world.violation,
+    crashes: world.crashes,
+    faults: world.faults,
     traceHash: trace.hash,
     traceTail: [...trace.tail],
     counts: { deliveries: service.eventIds.size, rows: rows.length },

@@ -28,7 +28,8 @@ export async function runOnSqlite(
   await rows.open();
   try {
     await runReceiverScenario<SqliteTransaction>({
-      ...{ clock, rows },
+      clock,
+      rows,
       write: async ({ query }, name) => void (await query("INSERT INTO effects (name) VALUES (?)", [name])),
       inbox: change(
         storeOf(sqliteInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock })),

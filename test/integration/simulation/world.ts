@@ -74,7 +74,11 @@ export function createWorld(settings: SimulationSettings, products: Products): S
       faults[kind] += 1;
     },
     storeOutage: { failovers: 0, untilMs: 0 },
-    ...{ settings, products, clock, trace, storeClock: createStoreClock(clock) },
+    settings,
+    products,
+    clock,
+    trace,
+    storeClock: createStoreClock(clock),
     random: createRandom(settings.seed),
     crashes: noCrashes(),
     get violation() {

@@ -66,10 +66,19 @@ export class InboxModel {
       return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, body) === 0 };
     this.#seq += 1;
     this.rows.set(id, {
-      ...{ id, name: keyName(row), orderKey, position, seq: this.#seq, body },
-      ...{ bornAtMs: this.elapsedMs, dueAtMs: nowMs, dueByMs: nowMs },
-      ...{ state: quarantine === null ? "pending" : "quarantined", lastError: quarantine },
-      ...{ attempts: 0, replays: 0 },
+      id,
+      name: keyName(row),
+      orderKey,
+      position,
+      seq: this.#seq,
+      body,
+      bornAtMs: this.elapsedMs,
+      dueAtMs: nowMs,
+      dueByMs: nowMs,
+      state: quarantine === null ? "pending" : "quarantined",
+      lastError: quarantine,
+      attempts: 0,
+      replays: 0,
     });
     return { outcome: "new" };
   }
@@ -113,7 +122,10 @@ export class InboxModel {
     const { id, state, attempts, replays, lastError, bodyBytes } = row;
     const waits = state === "pending" || state === "running";
     return {
-      ...{ id, replays, bodyBytes, state: waits ? "waits" : state },
+      id,
+      replays,
+      bodyBytes,
+      state: waits ? "waits" : state,
       ...(!this.#isOpen(id) && { attempts, lastError }),
     };
   }

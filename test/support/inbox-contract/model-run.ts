@@ -14,8 +14,15 @@ const retention = { bodiesMs: 4_000, rowsMs: 8_000, headsMs: 6_000, unhandledBod
 const leaseMs = 1_000;
 
 const weights = {
-  ...{ insert: 6, claim: 5, end: 8, advance: 5, renew: 2 },
-  ...{ replay: 1, discard: 1, advanceHead: 1, purge: 1 },
+  insert: 6,
+  claim: 5,
+  end: 8,
+  advance: 5,
+  renew: 2,
+  replay: 1,
+  discard: 1,
+  advanceHead: 1,
+  purge: 1,
 };
 export type Operation = keyof typeof weights;
 

@@ -66,7 +66,9 @@ async function runGroup(group: ChaosGroup, options: Options): Promise<readonly R
     await using worlds = new Worlds(cell);
     for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
       const run: Run = {
-        ...{ cell: cell.name, seed, rejectsNothing: cell.rejectsNothing === true },
+        cell: cell.name,
+        seed,
+        rejectsNothing: cell.rejectsNothing === true,
         ...(await worlds.run(seed)),
       };
       runs.push(run);
@@ -125,7 +127,8 @@ function readArguments(args: readonly string[]): Options | undefined {
     const { values } = parseArgs({ args: [...args], options });
     return {
       only: values.only ?? [""],
-      ...{ seeds: number(values.seeds, 1), seed: number(values.seed, 1) },
+      seeds: number(values.seeds, 1),
+      seed: number(values.seed, 1),
       outageMs: 1_000 * number(values["outage-seconds"], 10),
     };
   } catch {

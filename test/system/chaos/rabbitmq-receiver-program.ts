@@ -46,7 +46,11 @@ const logger = {
 };
 const terminated = once(process, "SIGTERM");
 const broker = {
-  ...{ urls, name, logger, shards: shards.length, partitions: 2 },
+  urls,
+  name,
+  logger,
+  shards: shards.length,
+  partitions: 2,
   ...(hasUsualTimes ? {} : { heartbeatSeconds: 1, operationTimeoutMs: 3_000 }),
 };
 
@@ -67,8 +71,12 @@ if (role === "intake") {
   const receivers = shards.map((connectionString) => {
     const pool = new pg.Pool({ connectionString, max: 14, connectionTimeoutMillis: 2_000 });
     const receiver = createReceiver({
-      ...{ secrets: [secretA], inbox: postgresInbox(pool), logger },
-      ...{ leaseMs: 2_000, pollMs: 200, retry: { firstDelayMs: 50, attemptsMax: 1_000 } },
+      secrets: [secretA],
+      inbox: postgresInbox(pool),
+      logger,
+      leaseMs: 2_000,
+      pollMs: 200,
+      retry: { firstDelayMs: 50, attemptsMax: 1_000 },
     });
     receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
       const atMicros = machineMicros();

@@ -68,8 +68,14 @@ export async function runCell(
   const { lost, twice, wrong, examples } = await count(world, traffic.acknowledged, effects, finalStates);
   const handledAtMs = effects.map(({ atMicros }) => atMicros / 1_000).toSorted((a, b) => a - b);
   return {
-    ...{ cell: cell.name, seed, acknowledged: traffic.acknowledged.size, rejected: traffic.rejected },
-    ...{ lost: lost.length, twice: twice.length, wrong: wrong.length, examples },
+    cell: cell.name,
+    seed,
+    acknowledged: traffic.acknowledged.size,
+    rejected: traffic.rejected,
+    lost: lost.length,
+    twice: twice.length,
+    wrong: wrong.length,
+    examples,
     acceptPauseMs: longestPause(traffic.acknowledgedAtMs, brokenAtMs),
     handlePauseMs: longestPause(handledAtMs, brokenAtMs),
   };

@@ -288,7 +288,8 @@ describe("the workflow that releases", () => {
     for (const name of kept)
       expect(commandsOf(pack).some((command) => command.endsWith(` ${name}`))).toBe(true);
     expect(publish.steps.find((step: Loose) => step.uses?.includes("download")).with).toEqual({
-      ...{ name: "tarballs", path: "tarballs" },
+      name: "tarballs",
+      path: "tarballs",
     });
   });
 

@@ -34,7 +34,9 @@ await printOutcomes({
   },
   async receivers() {
     await using mock = await createMockServer({
-      ...{ listen: false, clock: "virtual", receivers: new Map([[url, hostile]]) },
+      listen: false,
+      clock: "virtual",
+      receivers: new Map([[url, hostile]]),
       settings: { delivery: { timeoutMs: 50 } },
     });
     await mock.control.createEndpoint({ url });

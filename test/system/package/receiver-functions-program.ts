@@ -52,8 +52,13 @@ async function receive(
   } = {},
 ): Promise<string> {
   const receiver = createReceiver<MemoryTransaction>({
-    ...{ secrets: [secretA], inbox: memoryInbox(), clock, logger: silentLogger },
-    ...{ retry: { attemptsMax: 1 }, handlerTimeoutMs: 2_000, pollMs: 100 },
+    secrets: [secretA],
+    inbox: memoryInbox(),
+    clock,
+    logger: silentLogger,
+    retry: { attemptsMax: 1 },
+    handlerTimeoutMs: 2_000,
+    pollMs: 100,
     ...options,
   });
   receiver.on("*", handler);

@@ -16,7 +16,11 @@ async function outcomeOf(
   await using mock = await createMockServer({ listen: false });
   const { apiKey, baseUrl, gatewayUrl } = mock;
   const client = createClient({
-    ...{ apiKey, baseUrl, gatewayUrl, fetch: mock.fetch, deadlineMs: deadline() },
+    apiKey,
+    baseUrl,
+    gatewayUrl,
+    fetch: mock.fetch,
+    deadlineMs: deadline(),
     ...options,
   });
   const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP" });

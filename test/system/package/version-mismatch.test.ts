@@ -104,7 +104,12 @@ describe.each(cases)("%s of %s", (call, dependent, dependency) => {
           .replace(/^/, importsOf(program)),
         resolveDir: project.folder,
       },
-      ...{ bundle: true, minify: true, platform: "node", format: "esm", outfile, logLevel: "error" },
+      bundle: true,
+      minify: true,
+      platform: "node",
+      format: "esm",
+      outfile,
+      logLevel: "error",
       external: ["express", "amqplib", "graphql", "standardwebhooks"],
     });
     expect((await project.run(outfile)).output).toBe(expected);

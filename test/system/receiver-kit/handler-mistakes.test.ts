@@ -128,7 +128,9 @@ function describeMistakes(
     it("a query after the handler has returned is rejected and counted, and one is logged", async () => {
       const names = [...afterReturn, ...ownLate.afterReturn];
       expect(await run(names)).toMatchObject({
-        ...{ done: [...others, ...names].toSorted(), dead: [], lateQueries: names.length + 1 },
+        done: [...others, ...names].toSorted(),
+        dead: [],
+        lateQueries: names.length + 1,
         effects: [...others, "two after return"].toSorted(),
         warnings: [{ handler: 'on("task.*")', query: 'query("INSERT INTO effects VALUES …")' }],
       });

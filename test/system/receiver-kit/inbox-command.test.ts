@@ -50,7 +50,8 @@ it("the inbox commands of docs/webhooks.md list and replay dead events", async (
   await fill(sqliteInbox(store));
   const shown = (part: string) =>
     shownArguments("docs/webhooks.md", {
-      ...{ program: "workspace-tasks-inbox", part },
+      program: "workspace-tasks-inbox",
+      part,
       values: { "webhooks.db": store, "<task id>": "task-1" },
     });
   expect((await run(...shown("inbox list"))).out.match(/^(?:dead|quarantined) /gm)).toHaveLength(3);

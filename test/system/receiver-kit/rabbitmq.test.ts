@@ -62,7 +62,9 @@ function requestOf(taskId: string, id: string, fields: Readonly<Record<string, u
 async function startReceiver() {
   const handled: string[] = [];
   const receiver: kit.Receiver<kit.MemoryTransaction> = kit.createReceiver({
-    ...{ secrets: [secretA], inbox: kit.memoryInbox(), logger: kit.silentLogger },
+    secrets: [secretA],
+    inbox: kit.memoryInbox(),
+    logger: kit.silentLogger,
   });
   receiver.on("task.*", async (_event, { id }) => {
     handled.push(id);
@@ -388,8 +390,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
   }) => {
     await using proxy = await createFreezingProxy(Number(new URL(url).port));
     const topology = createTopology({
-      ...{ urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`] },
-      ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000 },
+      urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`],
+      heartbeatSeconds: 1,
+      operationTimeoutMs: 5_000,
     });
     const intake = await startIntake(topology);
     const { receiver, stored } = createStore();
@@ -419,7 +422,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
         {
           env: {
             ...packageEnvironment,
-            ...{ RABBITMQ_URLS: url, DATABASE_URL: database.url, PORT: String(port) },
+            RABBITMQ_URLS: url,
+            DATABASE_URL: database.url,
+            PORT: String(port),
             WORKSPACE_TASKS_SIGNING_SECRET: secretA,
           },
         },
@@ -429,7 +434,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       for (const task of tasks) {
         const request = requestOf(task, `delivery-${task}`);
         const { status } = await fetch(`http://127.0.0.1:${port}/webhooks`, {
-          ...{ method: "POST", headers: request.headers, body: await request.text() },
+          method: "POST",
+          headers: request.headers,
+          body: await request.text(),
         });
         expect(status).toBe(200);
       }

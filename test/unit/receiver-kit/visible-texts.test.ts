@@ -5,23 +5,19 @@ import { consoleLogger } from "../../../receiver-kit/logger.ts";
 const hostile = "\u001b[31m\u202e\nFORGED: all is well\n    at FORGED (file.js:1:1)";
 const layout = { width: 200, paint: (text: string) => text, nowMs: 0 };
 const row = {
-  ...{
-    seq: 1,
-    id: "msg_1",
-    source: "default",
-    channel: "webhook",
-    state: "quarantined",
-    event: "task.running",
-  },
-  ...{
-    orderKey: null,
-    timestamp: 0,
-    receivedAtMs: 0,
-    dueAtMs: 0,
-    attempts: 1,
-    replays: 0,
-    lastError: hostile,
-  },
+  seq: 1,
+  id: "msg_1",
+  source: "default",
+  channel: "webhook",
+  state: "quarantined",
+  event: "task.running",
+  orderKey: null,
+  timestamp: 0,
+  receivedAtMs: 0,
+  dueAtMs: 0,
+  attempts: 1,
+  replays: 0,
+  lastError: hostile,
 } as never as Parameters<typeof renderRow>[0];
 const shown = (body: string) => renderRow({ ...row, body: Buffer.from(body) }, layout);
 

@@ -28,7 +28,10 @@ async function endOf(wait: Promise<unknown>, clock: VirtualClock, forMs = 60_000
 }
 
 const webhook = (id: string) => ({
-  ...{ id, timestamp: 1, body: Buffer.from("{}"), secretIndex: 0 },
+  id,
+  timestamp: 1,
+  body: Buffer.from("{}"),
+  secretIndex: 0,
   event: sampleEvent({ taskId: "task-1" }),
 });
 

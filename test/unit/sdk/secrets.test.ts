@@ -74,7 +74,10 @@ const ensureEndpoint = (client: WorkspaceTasksClient, secretStore: SecretStore) 
     .catch(() => {})
     .then(() => client.webhooks.ensureEndpoint({ url: "https://receiver.example", secrets: secretStore }));
 const storedText = JSON.stringify({
-  ...{ version: 1, url: "https://receiver.example", endpointId: said, pending: null },
+  version: 1,
+  url: "https://receiver.example",
+  endpointId: said,
+  pending: null,
   secrets: [{ secret: signingSecret, validUntilMs: null }],
 });
 
@@ -265,7 +268,11 @@ async function run({ options, respond, exchange, call }: Case, logger: Logger): 
     return (respond ?? (() => json({ data: { me: { __typename: "User", id: "u" } } })))(init as RequestInit);
   };
   const client = createClient({
-    ...{ apiKey, baseUrl: `http://secrets-${clients++}.localhost`, fetch: answer, maxRetries: 0, logger },
+    apiKey,
+    baseUrl: `http://secrets-${clients++}.localhost`,
+    fetch: answer,
+    maxRetries: 0,
+    logger,
     ...options,
   });
   const request = call ?? (() => client.request("query Q { probe }"));

@@ -227,7 +227,7 @@ const eventRules: readonly Rule[] = [
   deliveryRule(
     "E1 deliveries.status: the suffix of an event equals its status, and its version is 2",
     true,
-    // Of other events the interface says that there are some.
+    // The interface says that there are other events, and nothing about them.
     (deliveries) => deliveries.filter((each) => isKnownEventName(eventOf(each))).every(hasStatusOfName),
   ),
   knownRule(

@@ -80,7 +80,7 @@ function typesOf(schema: unknown): readonly string[] {
   ]);
 }
 
-/** Of the body of `documents.synced` the interface names these fields, and no status. */
+/** The interface names these fields of the body of `documents.synced`, and no status. */
 const namedFields = ["connectionId", "providerKey", "sourceExternalId", "duplicateCount"];
 
 /** The names of a schema's properties; `?` marks optional ones. */

@@ -6,8 +6,13 @@ import { describe, expect } from "vitest";
 const it = mockTest.extend({ mockOptions: { listen: false } });
 const customerError = { code: "INTERNAL", action: { type: "CONTACT_SUPPORT" } } as const;
 const taxPrepResult = {
-  ...{ taxYear: 2025, returnType: "F1040", summary: "Done.", documentCount: 0 },
-  ...{ extractedFormCount: 0, reviewItemCount: 0, reviewItems: [] },
+  taxYear: 2025,
+  returnType: "F1040",
+  summary: "Done.",
+  documentCount: 0,
+  extractedFormCount: 0,
+  reviewItemCount: 0,
+  reviewItems: [],
 };
 
 describe("a status of a task", () => {

@@ -32,7 +32,8 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
   const { serve, durable, haltAt, onStep } = options;
   const steps: string[] = [];
   let hasHalted = false;
-  let [halt, resume] = [(_: "halted") => {}, () => {}];
+  let halt = (_: "halted") => {};
+  let resume = () => {};
   const halted = new Promise<"halted">((resolve) => {
     halt = resolve;
   });

@@ -148,7 +148,8 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
   const durable = new MemoryJournal();
   const processes: CrashingProcess[] = [];
   const intruding = intruder && intrudes(fixture, intruder);
-  let [woke, halted] = [false, 0];
+  let woke = false;
+  let halted = 0;
   const serve: typeof mock.fetch = async (url, init) => {
     if (hidesTasks && String(Object(init).body).includes("ListTasks")) return noTasks();
     return intruding ? intruding.fetch(url, init) : mock.fetch(url, init);
@@ -165,7 +166,12 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
     const { journal } = process;
     const onChanged = story.changes ? "import" : "report";
     const started = client.partner.imports.start({
-      ...{ connectionId, jobName, clients: input, journal, worksPerJob: 2, onChanged },
+      connectionId,
+      jobName,
+      clients: input,
+      journal,
+      worksPerJob: 2,
+      onChanged,
     });
     started.catch(() => {});
     results.push(started);
@@ -218,7 +224,8 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
  * imported.
  */
 export function intrudes({ mock, createClient }: ImportFixture, intruder: NonNullable<Story["intruder"]>) {
-  let [calls, intruded] = [0, false];
+  let calls = 0;
+  let intruded = false;
   let newest: string | undefined;
   const jobOf = new Map<string, string>();
   const conflict = { errors: [{ message: "the job is closed", code: "CONFLICT" }] };

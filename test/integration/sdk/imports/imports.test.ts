@@ -82,7 +82,11 @@ describe("the clients of an import", () => {
     await using fixture = await createImportFixture();
     const { mock, connectionId, jobName } = fixture;
     const file = (externalId: string, path: string | (() => Blob)) => ({
-      ...{ name: "w2.pdf", type: "w2", externalId, mimeType: "application/pdf", file: path },
+      name: "w2.pdf",
+      type: "w2",
+      externalId,
+      mimeType: "application/pdf",
+      file: path,
     });
     const url = { name: "w2.pdf", type: "w2", externalId: "document", url: "https://files.example/w2.pdf" };
     const folder = await mkdtemp(join(tmpdir(), "workspace-tasks-"));
@@ -103,7 +107,8 @@ describe("the clients of an import", () => {
       { externalId: "twice", name: "Twice" },
       { externalId: "same-artifacts", name: "Same", artifacts: [url, url] },
       {
-        ...{ externalId: "both", name: "Both" },
+        externalId: "both",
+        name: "Both",
         artifacts: [{ ...file("both", () => new Blob(["document"])), url: url.url }],
       },
       { externalId: "bad-url", name: "Bad URL", artifacts: [{ ...url, url: "nowhere" }] },
@@ -116,7 +121,10 @@ describe("the clients of an import", () => {
     });
     // A file is read in real time: the clock stands still.
     const result = await fixture.createClient().partner.imports.start({
-      ...{ connectionId, jobName, clients, journal: new MemoryJournal() },
+      connectionId,
+      jobName,
+      clients,
+      journal: new MemoryJournal(),
     });
     await rm(folder, { recursive: true });
     const good = ["client-0", "client-1", "client-2", "client-3", "file", "blob"];

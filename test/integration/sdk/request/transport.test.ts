@@ -208,7 +208,9 @@ function engineWith(respond: () => unknown, options: Partial<CreateClientOptions
 describe("a response of another fetch", () => {
   it("is read from a stream of texts, which ends at maxResponseBytes", async () => {
     const streamOf = (texts: Iterable<string>) => () => ({
-      ...{ status: 200, headers: new Headers(), text: async () => "" },
+      status: 200,
+      headers: new Headers(),
+      text: async () => "",
       body: ReadableStream.from(texts),
     });
     const whole = engineWith(streamOf(['{"data":', '{"probe":1}}']));

@@ -27,7 +27,8 @@ export function killCell(
   options?: Partial<KillableReceiverOptions>,
 ): ChaosCell {
   return {
-    ...{ name: nameOf(store, options?.batches), brokenMs: 0 },
+    name: nameOf(store, options?.batches),
+    brokenMs: 0,
     async start() {
       const world = await KillWorld.start(await stores.create(), processes, options);
       return Object.assign(world, {

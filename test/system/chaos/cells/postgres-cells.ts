@@ -157,7 +157,7 @@ export const postgresFaults: readonly Fault[] = [
     name: "PostgreSQL: full disk of the primary",
     brokenMs: 3_000,
     diskBytes: 192 * 1024 * 1024,
-    ...{ usesUpWorld: true },
+    usesUpWorld: true,
     async inject({ cluster }) {
       const free = await cluster.fillDisk();
       return async () => {

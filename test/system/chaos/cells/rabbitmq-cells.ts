@@ -168,7 +168,8 @@ const processFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: kill -9 of a process with consumers",
-    ...{ brokenMs: 500, rejectsNothing: true },
+    brokenMs: 500,
+    rejectsNothing: true,
     async inject(world, random) {
       const index = random.pick([0, 1]);
       await world.killProcess("consumer", index);
@@ -185,7 +186,8 @@ const processFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: SIGSTOP of a process with consumers, beyond its leases",
-    ...{ brokenMs: 4_000, rejectsNothing: true },
+    brokenMs: 4_000,
+    rejectsNothing: true,
     async inject(world, random) {
       const thaw = world.freezeProcess("consumer", random.pick([0, 1]));
       return async () => thaw();
@@ -232,7 +234,8 @@ const processFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: PostgreSQL of a shard down",
-    ...{ brokenMs: 2_000, rejectsNothing: true },
+    brokenMs: 2_000,
+    rejectsNothing: true,
     async inject({ servers: { postgres } }) {
       await postgres[1].stopImmediately();
       return () => postgres[1].resume();
@@ -246,11 +249,16 @@ function allShardsDown(outageMs: number): Fault {
   const gapMs = isLong ? 1_000 : 100;
   return {
     name: `RabbitMQ: PostgreSQL of all shards down for ${outageMs / 1_000} s`,
-    ...{ brokenMs: outageMs, rejectsNothing: true, hasUsualTimes: isLong },
+    brokenMs: outageMs,
+    rejectsNothing: true,
+    hasUsualTimes: isLong,
     // Eight senders, and two events per task.
     load: {
       tasks: Math.ceil((8 / 2) * (outageMs / (gapMs / 2))),
-      ...{ beforeMs: 1_000, afterMs: 1_000, gapMs, drainTimeoutMs: 60_000 + outageMs },
+      beforeMs: 1_000,
+      afterMs: 1_000,
+      gapMs,
+      drainTimeoutMs: 60_000 + outageMs,
     },
     async inject({ servers: { postgres } }) {
       for (const server of postgres) await server.stopImmediately();

@@ -52,7 +52,9 @@ async function createSqliteStore(): Promise<ReceiverStore> {
   await inbox.open();
   for (const statement of receiverTables) await query(statement);
   return {
-    ...{ location, inbox, query },
+    location,
+    inbox,
+    query,
     async [Symbol.asyncDispose]() {
       await inbox.close();
       await rm(directory, { recursive: true, force: true });

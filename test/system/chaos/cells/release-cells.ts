@@ -18,7 +18,7 @@ export function releaseGroup(): ChaosGroup {
         name: nameOf(store),
         brokenMs: 0,
         // The schema only gets newer.
-        ...{ usesUpWorld: true },
+        usesUpWorld: true,
         load: { tasks: 500, beforeMs: 400, afterMs: 400, gapMs: 150, drainTimeoutMs: 60_000 },
         async start() {
           const world = await ReleaseWorld.start(await opened[store].create(), releases);

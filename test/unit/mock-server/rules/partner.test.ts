@@ -24,9 +24,17 @@ function createJob({ world, workspaceId }: TestWorld, works: readonly WorkInput[
     for (const [index, file] of files.entries()) {
       const artifactId = `${id}-${index}`;
       artifacts.set(artifactId, {
-        ...{ id: artifactId, artifactId: `a-${artifactId}`, workspaceId, jobId: job.id, jobWorkId: id },
-        ...{ externalId: `file-${index}`, name: `file-${index}.pdf`, type: "w2", status: "pending" },
-        ...{ url: null, metadata: null },
+        id: artifactId,
+        artifactId: `a-${artifactId}`,
+        workspaceId,
+        jobId: job.id,
+        jobWorkId: id,
+        externalId: `file-${index}`,
+        name: `file-${index}.pdf`,
+        type: "w2",
+        status: "pending",
+        url: null,
+        metadata: null,
         ...times,
         ...file,
       });

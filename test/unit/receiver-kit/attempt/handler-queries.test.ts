@@ -53,7 +53,8 @@ describe("a query of a handler", () => {
     const { queries, handle } = failing();
     handle.query("DELETE FROM accounts WHERE name = 'Ada'");
     await expect(queries.settle()).rejects.toMatchObject({
-      ...{ code: "QUERY_NOT_AWAITED", cause: failure },
+      code: "QUERY_NOT_AWAITED",
+      cause: failure,
       message: expect.stringMatching(/^on\("\*"\) did not await query\("DELETE FROM accounts WHERE …"\)/),
     });
   });
@@ -72,7 +73,7 @@ describe("a query of a handler", () => {
     queries.end("had returned");
     handle.query("DELETE FROM accounts");
     await expect(handle.query("DELETE FROM accounts")).rejects.toMatchObject({
-      ...{ code: "TRANSACTION_ENDED" },
+      code: "TRANSACTION_ENDED",
       message:
         'the transaction of this event has ended: on("*") had returned before query("DELETE FROM accounts …") was called; await every query',
     });

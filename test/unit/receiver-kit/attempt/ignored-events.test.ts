@@ -10,7 +10,8 @@ import { interceptInbox } from "../../../support/wrap-inbox.ts";
 
 const failedEvent = (id: string) => ({
   ...sampleEvent({ id, taskId: id }),
-  ...{ event: "task.failed", status: "FAILED" },
+  event: "task.failed",
+  status: "FAILED",
 });
 
 const ignoredIn = ({ log }: ReceiverFixture) =>

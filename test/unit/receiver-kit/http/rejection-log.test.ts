@@ -103,7 +103,9 @@ describe("the log of rejected requests", () => {
     const written: unknown[] = [];
     using _error = vi.spyOn(console, "error").mockImplementation((...values) => void written.push(...values));
     const cause = Object.assign(new Error('invalid input syntax for type integer: "Ada"'), {
-      ...{ code: "22P02", detail: "Key (name)=(Ada) already exists.", parameters: ["Ada"] },
+      code: "22P02",
+      detail: "Key (name)=(Ada) already exists.",
+      parameters: ["Ada"],
     });
     consoleLogger.error({ id: "msg_1", err: new Error("not saved", { cause }) }, "an event is dead");
     const text = inspect(written, { depth: null });

@@ -12,8 +12,14 @@ function createFixture(urls: readonly string[] = ["amqp://one", "amqp://two", "a
   const note = (_: object, message: string) => void lines.push(message);
   const log = new IncidentLog({ clock, logger: { info() {}, warn: note, error: note } });
   const settings = {
-    ...{ urls, clock, log, connect: amqp.connect, random: () => 0 },
-    ...{ socketOptions: {}, heartbeatSeconds: 5, operationTimeoutMs: 1_000 },
+    urls,
+    clock,
+    log,
+    connect: amqp.connect,
+    random: () => 0,
+    socketOptions: {},
+    heartbeatSeconds: 5,
+    operationTimeoutMs: 1_000,
   };
   const connection = new ConsumerConnection(settings);
   return { amqp, clock, connection, lines };

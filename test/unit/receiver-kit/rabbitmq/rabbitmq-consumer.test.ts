@@ -20,10 +20,15 @@ async function createFixture(accept: Accept, { amqp = new FakeAmqp(), shards = 1
   };
   const consumer = createConsumer(
     {
-      ...{ urls: ["amqp://one"], shards, partitions, replicas: 1 },
+      urls: ["amqp://one"],
+      shards,
+      partitions,
+      replicas: 1,
       receivers: Array.from({ length: shards }, () => receiver),
       logger: { info() {}, warn: note, error: note },
-      ...{ clock, random: () => 0, operationTimeoutMs: 2_000 },
+      clock,
+      random: () => 0,
+      operationTimeoutMs: 2_000,
     },
     amqp.connect,
   );
@@ -38,7 +43,8 @@ async function createFixture(accept: Accept, { amqp = new FakeAmqp(), shards = 1
     const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from(body) };
     const delivery = { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 };
     amqp.consuming.consumers.at(-1)?.deliver({
-      ...{ content: webhook.body, fields: { deliveryTag, redelivered: false, exchange: "" } },
+      content: webhook.body,
+      fields: { deliveryTag, redelivered: false, exchange: "" },
       properties: { ...encodeDelivery(delivery), ...fields },
     } as never);
   };
@@ -139,7 +145,8 @@ describe("rabbitmqConsumer", () => {
     await turn();
     const [first] = amqp.latest.publishes;
     expect(first).toMatchObject({
-      ...{ exchange: "", key: "workspace-tasks.parked" },
+      exchange: "",
+      key: "workspace-tasks.parked",
       options: { mandatory: true, headers: { "parked-because": expect.stringContaining(because) } },
     });
     // There is no such queue: it is declared again, and the message stays until then.

@@ -11,8 +11,11 @@ async function createFixture() {
   const lines: string[] = [];
   const note = (_: object, message: string) => void lines.push(message);
   const options = {
-    ...{ urls: ["amqp://one"], operationTimeoutMs: 2_000 },
-    ...{ secrets: [secretA], clock, random: () => 0.5 },
+    urls: ["amqp://one"],
+    operationTimeoutMs: 2_000,
+    secrets: [secretA],
+    clock,
+    random: () => 0.5,
     logger: { info() {}, warn: note, error: note },
   };
   const intake = createIntake(options, amqp.connect);
@@ -33,7 +36,9 @@ async function createFixture() {
 }
 
 const webhookOf = (id: string, body = `{"taskId":"task-${id}"}`): VerifiedWebhook => ({
-  ...{ id, timestamp: 1_772_357_400, secretIndex: 0 },
+  id,
+  timestamp: 1_772_357_400,
+  secretIndex: 0,
   body: Buffer.from(body),
 });
 
@@ -62,7 +67,8 @@ describe("rabbitmqIntake", () => {
     const { intake, publish } = await createFixture();
     const { end, published } = await publish("x".repeat(300));
     expect(published).toMatchObject({
-      ...{ exchange: "workspace-tasks.v1.s0of1", key: `task-${"x".repeat(75)}` },
+      exchange: "workspace-tasks.v1.s0of1",
+      key: `task-${"x".repeat(75)}`,
       options: { persistent: true, mandatory: true, appId: "default", headers: { "secret-index": 0 } },
     });
     for (let times = 0; times < 3; times++) published.confirm();
@@ -108,7 +114,8 @@ describe("rabbitmqIntake", () => {
     expect(amqp.connections).toHaveLength(2);
     expect(amqp.connections[0]?.isDestroyed).toBe(true);
     expect(intake.stats()).toMatchObject({
-      ...{ published: { timedOut: 1, interrupted: 0 }, inFlight: { messages: 0 } },
+      published: { timedOut: 1, interrupted: 0 },
+      inFlight: { messages: 0 },
       connection: { node: "one", lost: 1 },
     });
   });

@@ -11,7 +11,12 @@ import {
 import { secretA } from "../../../support/signed-delivery.ts";
 
 const task = (id: string, status = "COMPLETED"): ReconcilableTask => ({
-  ...{ id, type: "TAX_PREP", status, startedAt: instant(1), completedAt: instant(5), subTasks: [] },
+  id,
+  type: "TAX_PREP",
+  status,
+  startedAt: instant(1),
+  completedAt: instant(5),
+  subTasks: [],
 });
 
 /** The tasks API, newest first; the test decides what each request for all of them does. */

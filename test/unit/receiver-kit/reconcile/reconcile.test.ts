@@ -88,8 +88,14 @@ describe("receiver.reconcile", () => {
     await fixture.clock.advance(900_000);
     const api = tasksApi([task("missed"), task("still-running", { status: "RUNNING", completedAt: null })]);
     expect(await fixture.receiver.reconcile(api.client, { sinceMs: 0 })).toEqual({
-      ...{ examined: 2, enqueued: 1, corrected: 0, unchanged: 1, disputed: 0, missing: 0 },
-      ...{ otherWorkspaces: 0, untrustedTimes: 0 },
+      examined: 2,
+      enqueued: 1,
+      corrected: 0,
+      unchanged: 1,
+      disputed: 0,
+      missing: 0,
+      otherWorkspaces: 0,
+      untrustedTimes: 0,
     });
     await fixture.clock.settle();
     expect(api.asked.map((ids) => [...ids].toSorted())).toEqual([["missed", "still-running"]]);
@@ -366,7 +372,8 @@ describe("receiver.reconcile and wrong times of the tasks API", () => {
     ]);
     clock.setNow(clock.now() + 365 * 86_400_000);
     expect(await receiver.reconcile(client, { taskIds: ["done", "running"] })).toMatchObject({
-      ...{ enqueued: 2, untrustedTimes: 2 },
+      enqueued: 2,
+      untrustedTimes: 2,
     });
     await clock.settle();
     expect(states.toSorted()).toEqual(["done COMPLETED reconcile", "running RUNNING reconcile"]);

@@ -34,7 +34,9 @@ it.each(signatures.vectors)(
     const raw = bodyOf(vector);
     const { id, timestamp, signature } = vector;
     const headers = {
-      ...{ "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature },
+      "webhook-id": id,
+      "webhook-timestamp": String(timestamp),
+      "webhook-signature": signature,
     };
     expect(await verifier.verify(raw, headers)).toEqual({ id, timestamp, body: raw, secretIndex: 0 });
     const changed = Buffer.concat([raw, Buffer.alloc(raw.length === 0 ? 1 : 0)]);

@@ -13,22 +13,31 @@ const receiver: ReceiverStats = {
   ingest: { accepted: 1, duplicates: 2, quarantined: 0, conflicts: 4 },
   rejections: { SIGNATURE_MISMATCH: 5 },
   attempts: { done: 6, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
-  ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3 },
+  running: 7,
+  ignored: { "task.failed": 11 },
+  lateQueries: 3,
   reconcile: { examined: 12, enqueued: 2, corrected: 1, failed: 4, succeededAgoMs: 3_500 },
   outage: { storingForMs: null, claimingForMs: 1_500 },
   inbox: { rows: { waiting: 0, dead: 9, quarantined: 0 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
 const connection: BrokerConnectionStats = {
-  ...{ state: "ready", node: "mq1:5672", lost: 2, unavailableForMs: null, blockedForMs: 2_500 },
+  state: "ready",
+  node: "mq1:5672",
+  lost: 2,
+  unavailableForMs: null,
+  blockedForMs: 2_500,
 };
 const intake: RabbitmqIntakeStats = {
-  ...{ source: "portal", connection, failingForMs: 4_000 },
+  source: "portal",
+  connection,
+  failingForMs: 4_000,
   published: { confirmed: 9, returned: 0, nacked: 0, timedOut: 1, interrupted: 0, unsent: 0 },
   rejections: { BROKER_UNAVAILABLE: 4 },
   inFlight: { messages: 5, bytes: 3_000 },
 };
 const consumer: RabbitmqConsumerStats = {
-  ...{ source: "portal", connection: { ...connection, unavailableForMs: 7_000, blockedForMs: null } },
+  source: "portal",
+  connection: { ...connection, unavailableForMs: 7_000, blockedForMs: null },
   messages: { delivered: 8, redelivered: 1, stored: 6, failed: 2, parked: 1, released: 0 },
   queues: [
     { queue: "q0", isConsuming: true, waiting: 3, failingForMs: null },

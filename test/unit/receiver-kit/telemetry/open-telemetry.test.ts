@@ -206,7 +206,9 @@ describe("openTelemetry", () => {
     for (const { receiver } of shards) await receiver.start();
     await shards[1]?.deliver(sampleEvent());
     const unreachable = {
-      ...{ urls: ["amqp://127.0.0.1:1"], telemetry: openTelemetry(api, { clock }), logger: silentLogger },
+      urls: ["amqp://127.0.0.1:1"],
+      telemetry: openTelemetry(api, { clock }),
+      logger: silentLogger,
     };
     const intake = rabbitmqIntake({ ...unreachable, secrets: [secretX] });
     const accept = async () => ({ outcome: "accepted" }) as const;
@@ -238,7 +240,8 @@ describe("openTelemetry", () => {
   const observe = () => () => {};
   /** Does the work, and then what `end` does. */
   const whenDone = (end: () => Promise<never>): ReceiverTelemetry => ({
-    ...{ accept: (_start, run) => run(undefined).then(end), observe },
+    accept: (_start, run) => run(undefined).then(end),
+    observe,
     handle: (_start, run) => run(() => {}).then(end),
   });
 

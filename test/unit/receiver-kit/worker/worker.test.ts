@@ -20,12 +20,23 @@ const nowMs = Date.UTC(2026, 5, 1);
 
 function claimOf(seq: number, fields: Partial<InboxClaim> = {}): InboxClaim {
   return {
-    ...{ seq, source: "default", id: `msg_${seq}`, channel: "webhook", timestamp: nowMs / 1_000 },
-    ...{ event: "task.running", orderKey: `["task-${seq}"]`, position: "1", status: "RUNNING", head: null },
+    seq,
+    source: "default",
+    id: `msg_${seq}`,
+    channel: "webhook",
+    timestamp: nowMs / 1_000,
+    event: "task.running",
+    orderKey: `["task-${seq}"]`,
+    position: "1",
+    status: "RUNNING",
+    head: null,
     workspaceId: "workspace-1",
-    ...{ receivedAtMs: nowMs, attempts: 1, replays: 0 },
+    receivedAtMs: nowMs,
+    attempts: 1,
+    replays: 0,
     lease: { keyId: seq, worker: "w", generation: 1, openRows: new Set([seq]) },
-    ...{ secretIndex: 0, traceparent: null },
+    secretIndex: 0,
+    traceparent: null,
     body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
     ...fields,
   };
@@ -94,8 +105,14 @@ function workerFixture(options: object = {}) {
   const handlers = new Handlers<string>();
   const log = (_fields: object, message: string) => void logged.push(message);
   const settings = resolveReceiverOptions<string>({
-    ...{ secrets: [secretA], inbox: inbox as InboxStore<string>, clock, random: () => 0.5 },
-    ...{ logger: { info: log, warn: log, error: log }, pollMs: 1_000, leaseMs: 30_000, concurrency: 2 },
+    secrets: [secretA],
+    inbox: inbox as InboxStore<string>,
+    clock,
+    random: () => 0.5,
+    logger: { info: log, warn: log, error: log },
+    pollMs: 1_000,
+    leaseMs: 30_000,
+    concurrency: 2,
     ...options,
   });
   const worker = new Worker({ ...settings, handlers });

@@ -98,8 +98,15 @@ describe("the copy of a cause", () => {
 
   it("has name, message, stack and system fields, redacted, and nothing else", () => {
     const error = Object.assign(new TypeError(`sent ${secret}`), {
-      ...{ code: "ECONNRESET", errno: -104, syscall: secret, address: "::1", port: 443, hostname: "h" },
-      ...{ config: { secret }, name: `Odd ${secret}`, stack: `at ${secret}` },
+      code: "ECONNRESET",
+      errno: -104,
+      syscall: secret,
+      address: "::1",
+      port: 443,
+      hostname: "h",
+      config: { secret },
+      name: `Odd ${secret}`,
+      stack: `at ${secret}`,
     });
     const copy = copyOf(error);
     expect(copy).toMatchObject({
@@ -108,7 +115,12 @@ describe("the copy of a cause", () => {
       stack: "at [redacted]",
     });
     expect({ ...copy }).toEqual({
-      ...{ code: "ECONNRESET", errno: -104, syscall: "[redacted]", address: "::1", port: 443, hostname: "h" },
+      code: "ECONNRESET",
+      errno: -104,
+      syscall: "[redacted]",
+      address: "::1",
+      port: 443,
+      hostname: "h",
     });
   });
 

@@ -28,7 +28,9 @@ describe("a document of the caller", () => {
     expect(await read(documents.MeDocument)).toMatchObject({ name: "Me", kind: "query" });
     const document = 'mutation M {\n  a(b: "c")\n}';
     expect(await read(parse(document, { noLocation: true }))).toMatchObject({
-      ...{ name: "M", kind: "mutation", document },
+      name: "M",
+      kind: "mutation",
+      document,
     });
   });
 

@@ -119,7 +119,8 @@ describe("parseEvent", () => {
     const parsed = parseEvent({ ...completed, event: "task.failed", status: "FAILED", customerError });
     expect(parsed).toMatchObject({ ok: true });
     expect(parsed.ok && "customerError" in parsed.event && parsed.event.customerError).toEqual({
-      ...{ code: "C", later: 1 },
+      code: "C",
+      later: 1,
       action: { type: undefined, connectionId: "k" },
     });
   });
@@ -293,7 +294,11 @@ describe("payloadJsonSchema", () => {
 
 describe("the envelope of an event that is not in the catalog", () => {
   const stage = {
-    ...{ event: "subtask.paused", id: "e", taskId: "t", subTaskId: "s", status: "PAUSED" },
+    event: "subtask.paused",
+    id: "e",
+    taskId: "t",
+    subTaskId: "s",
+    status: "PAUSED",
     occurredAt: "2026-03-01T00:00:00Z",
   };
   const guards = (event: object) => [

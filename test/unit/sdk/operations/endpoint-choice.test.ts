@@ -4,8 +4,13 @@ import { chooseEndpoint, differenceOf, type WebhookEndpoint } from "../../../../
 const url = "https://receiver.example/webhooks";
 /** An endpoint that was created in this second. */
 const at = (id: string, second: string, changes: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
-  ...{ id, url, description: "", enabled: true, eventTypes: null },
-  ...{ createdAt: `2026-01-15T12:00:${second}Z`, updatedAt: "2026-01-15T12:00:00Z" },
+  id,
+  url,
+  description: "",
+  enabled: true,
+  eventTypes: null,
+  createdAt: `2026-01-15T12:00:${second}Z`,
+  updatedAt: "2026-01-15T12:00:00Z",
   ...changes,
 });
 const events = { eventTypes: ["task.failed"] };

@@ -21,8 +21,12 @@ const taskOf = (id: string, status: string, stages: readonly string[] = []): Raw
   rawTask(id, status, {
     errorMessage: status === "FAILED" ? "page 3 of Ann's return is unreadable" : null,
     subTasks: stages.map((type, index) => ({
-      ...{ id: `${id}-${index}`, type, status: "COMPLETED", startedAt: "2026-01-15T12:00:00.000Z" },
-      ...{ completedAt: null, errorMessage: null },
+      id: `${id}-${index}`,
+      type,
+      status: "COMPLETED",
+      startedAt: "2026-01-15T12:00:00.000Z",
+      completedAt: null,
+      errorMessage: null,
     })),
   });
 

@@ -71,7 +71,10 @@ describe("the default deadline", () => {
     const { clock } = service;
     const never = () => new Promise<Response>(() => {});
     const engine = openEngine(service, {
-      ...{ priority, deadlineMs: undefined, fetch: never, timeoutMs: 10_000_000 },
+      priority,
+      deadlineMs: undefined,
+      fetch: never,
+      timeoutMs: 10_000_000,
     });
     const code = codeOf(engine.execute(probe.query, {}));
     let isSettled = false;

@@ -20,7 +20,10 @@ function permitsFrom(acquire: (request: AcquirePermitsRequest) => unknown) {
   let changes = 0;
   let taken = 0;
   const permits: SharedPermits = new SharedPermits({
-    ...{ key: "k", limit: 120, windowMs: minuteMs, clock },
+    key: "k",
+    limit: 120,
+    windowMs: minuteMs,
+    clock,
     store: {
       acquire: async (request) => {
         requests.push(request);
@@ -65,7 +68,13 @@ describe("the permits of a shared rate limit", () => {
     const clock = createVirtualClock();
     const store = memoryRateLimitStore(clock, () => 5);
     const permits = new SharedPermits({
-      ...{ store, key: "k", limit: 2, windowMs: minuteMs, clock, onChange() {}, onFailure() {} },
+      store,
+      key: "k",
+      limit: 2,
+      windowMs: minuteMs,
+      clock,
+      onChange() {},
+      onFailure() {},
     });
     permits.request(3);
     await clock.advance(10);

@@ -162,7 +162,10 @@ describe("failureIn", () => {
     expect(failed(classify(partial))).toMatchObject({ data: partial.data, outcome: "rejected" });
     const unauthorized = { ...partial, errors: [{ message: "Unauthorized" }] };
     expect(failed(classify(unauthorized, { kind: "mutation" }))).toMatchObject({
-      ...{ code: "PERMISSION_DENIED", outcome: "unknown", remedy: "none", data: partial.data },
+      code: "PERMISSION_DENIED",
+      outcome: "unknown",
+      remedy: "none",
+      data: partial.data,
     });
     for (const data of [{ probe: null }, {}, null, [1]]) {
       const failure = failed(classify({ data, errors: unauthorized.errors }, { kind: "mutation" }));
@@ -190,7 +193,9 @@ describe("failureIn", () => {
     ];
     expect(failed(classify({ errors })).errors).toEqual([
       {
-        ...{ message: "m", path: ["a", 1], code: "C" },
+        message: "m",
+        path: ["a", 1],
+        code: "C",
         extensions: { code: "C", more: 1 },
       },
       { message: "the service sent no message" },
@@ -272,7 +277,10 @@ describe("networkFailure", () => {
   const wrapped = (error: Error, times: number): Error =>
     times === 0 ? error : new Error("outer", { cause: wrapped(error, times - 1) });
   const notReached = (code: string) => ({
-    ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "repeat", cause: { code } },
+    code: "NETWORK_FAILED",
+    outcome: "not_sent",
+    remedy: "repeat",
+    cause: { code },
     message: `service.example could not be reached (${code})`,
   });
   const lost = { code: "NETWORK_FAILED", outcome: "unknown", remedy: "repeat" };
@@ -290,14 +298,19 @@ describe("networkFailure", () => {
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   ])("the certificate error %s is not_sent, and not repeated", (code) => {
     expect(of(wrapped(coded(code), 1))).toMatchObject({
-      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none", cause: { code } },
+      code: "NETWORK_FAILED",
+      outcome: "not_sent",
+      remedy: "none",
+      cause: { code },
       message: `the TLS certificate of service.example is not accepted (${code})`,
     });
   });
 
   it("a port without TLS is not_sent, and not tried again", () => {
     expect(of(wrapped(coded("ERR_SSL_WRONG_VERSION_NUMBER"), 1))).toMatchObject({
-      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none" },
+      code: "NETWORK_FAILED",
+      outcome: "not_sent",
+      remedy: "none",
       message: "service.example speaks no TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
     });
   });
@@ -325,7 +338,9 @@ describe("networkFailure", () => {
     "Window.fetch: a is not a valid value",
   ])("what fetch says of its arguments, %s, is no lost connection", (message) => {
     expect(of(new TypeError(message))).toMatchObject({
-      ...{ code: "CONFIGURATION_INVALID", outcome: "not_sent", remedy: "none" },
+      code: "CONFIGURATION_INVALID",
+      outcome: "not_sent",
+      remedy: "none",
       message: expect.stringContaining("check the option fetch"),
     });
     // Others may throw such a text after they have sent something.
@@ -339,7 +354,9 @@ describe("networkFailure", () => {
     ["RangeError", "Maximum call stack size exceeded"],
   ])("a %s of the option fetch, %s, is not repeated", (name, message) => {
     expect(of(Object.assign(new Error(message), { name }))).toMatchObject({
-      ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "none" },
+      code: "RESPONSE_INVALID",
+      outcome: "unknown",
+      remedy: "none",
       message: `expected the option fetch to return a Response, got a ${name} (${message})`,
     });
   });
@@ -393,7 +410,9 @@ describe("networkFailure", () => {
   it("names a response that cannot be decompressed, and one that is cut", () => {
     for (const code of ["Z_BUF_ERROR", "ERR__ERROR_FORMAT_PADDING_2"]) {
       expect(of(coded(code), true)).toMatchObject({
-        ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "repeat" },
+        code: "RESPONSE_INVALID",
+        outcome: "unknown",
+        remedy: "repeat",
         message: expect.stringContaining(`damaged or incomplete (${code})`),
       });
     }
@@ -406,12 +425,17 @@ describe("networkFailure", () => {
 
   it("names what fetch or a proxy refuses, up to five causes deep", () => {
     expect(of(wrapped(new Error("bad port"), 5))).toMatchObject({
-      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none", cause: { message: "outer" } },
+      code: "NETWORK_FAILED",
+      outcome: "not_sent",
+      remedy: "none",
+      cause: { message: "outer" },
       message:
         "fetch sends nothing to the port of service.example: the port is reserved for another protocol",
     });
     expect(of(wrapped(new Error("Proxy response (407) !== 200 when HTTP Tunneling"), 1))).toMatchObject({
-      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "repeat" },
+      code: "NETWORK_FAILED",
+      outcome: "not_sent",
+      remedy: "repeat",
       message: "no connection to service.example: Proxy response (407)",
     });
     for (const message of ["bad ports", "a bad port", "Proxy response (40) ", "no Proxy response (407)"]) {

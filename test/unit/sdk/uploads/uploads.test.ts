@@ -461,7 +461,8 @@ describe("the time limits of an upload", () => {
     const clock = createVirtualClock();
     const tus = createFakeTusService(service);
     const { client } = createScriptedService([({ url, init }) => tus.fetch(url, init)], {
-      ...{ baseUrl: "https://service.test", clock },
+      baseUrl: "https://service.test",
+      clock,
       ...options,
     });
     return { clock, uploads: client.uploads, log: tus.log };

@@ -48,7 +48,11 @@ async function handleAll(set: Use, probe: Use) {
   const dead: unknown[] = [];
   const seen = new Map<string, unknown>();
   const receiver = createReceiver({
-    ...{ secrets: [secretA], inbox, concurrency: 64, logger: silentLogger, retry: { attemptsMax: 1 } },
+    secrets: [secretA],
+    inbox,
+    concurrency: 64,
+    logger: silentLogger,
+    retry: { attemptsMax: 1 },
     onDead: ({ id }, error) => dead.push({ id, error }),
   });
   receiver.on("*", async (_, { id, transaction }) => {

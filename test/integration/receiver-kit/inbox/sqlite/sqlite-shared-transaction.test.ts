@@ -36,7 +36,10 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
   const claims = [...(await inbox.claim(claimOptions())).claims];
   executed.length = 0;
   return {
-    ...{ inbox, clock, executed, claims },
+    inbox,
+    clock,
+    executed,
+    claims,
     failNextCommit: () => {
       failCommits = 1;
     },

@@ -268,7 +268,8 @@ describe.concurrent("compare", () => {
         [pipe, "expected a regular file, got a pipe"],
       ] as const)
         expect(await run(path)).toMatchObject({
-          ...{ code: 2, out: "" },
+          code: 2,
+          out: "",
           err: `workspace-tasks compare: ${flag}: cannot write ${path}: ${reason}; choose another file\n`,
         });
       expect(await readFile(other, "utf8")).toBe('{"name":"other"}');

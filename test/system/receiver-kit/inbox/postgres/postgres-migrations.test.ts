@@ -233,7 +233,9 @@ async function beginMigration(schema: string) {
   await migrating.query(`BEGIN; TRUNCATE ${schema}.inbox_version;
     INSERT INTO ${schema}.inbox_version VALUES (1, 1, '0.1.0')`);
   return {
-    ...{ pool, inbox, migrating },
+    pool,
+    inbox,
+    migrating,
     async [Symbol.asyncDispose]() {
       migrating.release(true);
       await inbox.close();

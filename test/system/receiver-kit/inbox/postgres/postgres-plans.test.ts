@@ -86,7 +86,8 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
     INSERT INTO ${schema}.deliveries (source, webhook_id, channel, signed_at, received_at, outcome)
     VALUES ('default', 'unreadable', 'webhook', 5, 6, 'quarantined')`);
   return {
-    ...{ direct, fill },
+    direct,
+    fill,
     /** The plan of a claim, as its session has it. */
     async explain(): Promise<string> {
       const client = await pool.connect();

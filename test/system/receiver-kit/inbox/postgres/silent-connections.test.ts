@@ -25,7 +25,11 @@ async function fixture(queryTimeoutMs = 2_000) {
   await inbox.insert(runningAt("task-1", 1));
   const claimOne = async () => (await inbox.claim(claimOptions())).claims[0]!;
   return {
-    ...{ inbox, direct, proxy, pool, claimOne },
+    inbox,
+    direct,
+    proxy,
+    pool,
+    claimOne,
     async [Symbol.asyncDispose]() {
       proxy.heal();
       await inbox.close();
