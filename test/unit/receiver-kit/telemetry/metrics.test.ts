@@ -21,7 +21,6 @@ const receiver: ReceiverStats = {
   inbox: { rows: { waiting: 0, dead: 9, quarantined: 0 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
 const connection: BrokerConnectionStats = {
-  state: "ready",
   node: "mq1:5672",
   lost: 2,
   unavailableForMs: null,
