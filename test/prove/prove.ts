@@ -1,10 +1,9 @@
-// `npm run prove`: planted bugs, then every scope of the explorer, seeds of the simulation and of imports, and imports
+// `npm run prove`: bugs planted for the simulation, then every scope of the explorer, seeds of the simulation and of imports, and imports
 // that are stopped at every step and pair of steps. Each part has an equal share of the time; nothing is kept between runs.
 
 import { parseArgs } from "node:util";
-import { explore } from "../integration/explorer/explore.ts";
-import { loadProducts, scopes } from "../integration/explorer/scopes.ts";
-import { summary, tell } from "../integration/explorer/story.ts";
+import { explore, summary, tell } from "../integration/explorer/explore.ts";
+import { loadInbox, scopeNamed, scopes } from "../integration/explorer/inbox-scope.ts";
 import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
 import { clientsWithFiles, stoppedImports, stories } from "../integration/sdk/imports/import-stops.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
@@ -33,9 +32,9 @@ const parts = {
     }
   },
   async explorer({ leftMs, report }, { scopes: names }) {
-    using products = await loadProducts();
+    using explored = await loadInbox();
     for (const [index, name] of names.entries()) {
-      const scope = products.create(scopes.find((each) => each.name === name)!);
+      const scope = explored.create(scopeNamed(name));
       const budgetMs = Math.max(1, leftMs() / (names.length - index));
       const exploration = await withoutStacks(() => explore(scope, { budgetMs }));
       const { counterexample } = exploration;
@@ -66,8 +65,7 @@ const parts = {
   async stops({ report }) {
     for (const [what, tell] of Object.entries(stories))
       for (const { clients, artifacts } of stoppedImports) {
-        let count = 0;
-        let undecided = 0;
+        let [count, undecided] = [0, 0];
         for await (const end of tell({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
           count += 1;
           undecided += end.undecided;

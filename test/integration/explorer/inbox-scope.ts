@@ -1,409 +1,427 @@
-// Workers and intakes of the receiver kit on one inbox, in every order. The choices are:
+// Workers on one inbox in memory, whose rules (receiver-kit/inbox/core) SQLite shares, in every order. Each call of an
+// inbox is one step, so the choices are the calls, with what workers do between them:
 //
-//   a delivery is sent to a process            again while it is not acknowledged; once more with `duplicates`
-//   a parked call happens                      insert, claim, renew, the handler, commit, fail; its result arrives at once
-//   nothing is parked: time moves              to the next timer
-//   faults, each with a budget                 crash: before or after the effect of a call; pause: until time has passed;
-//                                              the handler fails; a call is rejected before or after its effect
+//   a delivery is stored                       once more with `duplicates`
+//   a worker claims, renews, ends what it claimed: row by row, or all of it in one transaction with `batches`
+//   time moves to the next lease that ends or row that is due
+//   faults, each with a budget                 a worker crashes, or is paused for longer than its leases; a handler fails
 //
-// REDUCED. That the result of a call arrives later than the next effect of another process is not explored: the arrival
-// changes only its own process, so both orders end in the same state. Time is different, so a result that arrives after
-// time has passed is explored: its process is paused. Calls that touch nothing that is explored (open, marks, backlog,
-// list, head) happen at once. A process that crashes is replaced at once; that the new one starts late is explored, since
-// its first claim is parked. Processes are alike, so states that differ in their names are one state.
+// A worker that crashes forgets what it has claimed and starts again. Workers are alike, so states that differ in their
+// names are one state.
 
-import type { TaskEvent } from "@workspace-tasks/events";
-import type { BatchItem, MemoryTransaction, TransactionContext } from "@workspace-tasks/receiver-kit";
-import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../../receiver-kit/inbox/inbox.ts";
-import type { Choice, Execution, Scope } from "./explore.ts";
-import type * as Parts from "./explored-parts.ts";
-import * as explored from "./explored-process.ts";
-import { createInboxLedger, type InboxLedger } from "./inbox-ledger.ts";
-import { memoryStore, type StoreUnderTest } from "./memory-store.ts";
-import { visibleState } from "./visible-state.ts";
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
+import { encodePosition, orderKey, statusRank } from "../../../receiver-kit/event/event-order.ts";
+import type { Delivery, QueuedRow } from "../../../receiver-kit/inbox/core/storage.ts";
+import * as inbox from "../../../receiver-kit/inbox/inbox.ts";
+import type * as MemoryModule from "../../../receiver-kit/inbox/memory/memory-inbox.ts";
+import type { MemoryKey } from "../../../receiver-kit/inbox/memory/memory-storage.ts";
+import { importPatched, type Patch } from "../simulation/patched-product.ts";
+import type { Execution, Scope } from "./explore.ts";
 
-export interface InboxBudgets {
+interface Budgets {
   readonly crashes: number;
   readonly pauses: number;
-  /** Deliveries that are sent again although they were acknowledged. */
   readonly duplicates: number;
   readonly handlerFailures: number;
-  /** Calls that are rejected, before or after their effect. */
-  readonly lostCalls: number;
 }
 
 export interface ExploredEvent {
   readonly id: string;
-  readonly taskId: string;
-  readonly status: "RUNNING" | "COMPLETED" | "FAILED";
+  readonly task: string;
   /** Seconds; the order of the events of a task. */
   readonly at: number;
 }
 
-export interface InboxScopeOptions {
+export interface ScopeDefinition {
   readonly name: string;
-  readonly parts: typeof Parts;
   readonly events: readonly ExploredEvent[];
   readonly workers: number;
-  readonly budgets?: Partial<InboxBudgets> | undefined;
-  readonly concurrency?: number | undefined;
-  readonly attemptsMax?: number | undefined;
-  readonly keyOrder?: InboxKeyOrder | undefined;
-  /** Events are handled in batches: all of them, or the newest of each task. */
-  readonly batches?: "events" | "states" | undefined;
-  /** The handler always fails on this event, and on batches with it. */
-  readonly badEvent?: string | undefined;
+  readonly budgets: Partial<Budgets>;
+  readonly attemptsMax?: number;
+  readonly keyOrder?: inbox.InboxKeyOrder;
+  /** Workers end all that they have claimed in one transaction. */
+  readonly batches?: boolean;
+  /** `npm test` leaves it to `npm run prove`. */
+  readonly isLarge?: boolean;
+}
+
+const first: ExploredEvent = { id: "e1", task: "task", at: 1 };
+const second: ExploredEvent = { id: "e2", task: "task", at: 2 };
+const third: ExploredEvent = { id: "e3", task: "task", at: 3 };
+const other: ExploredEvent = { id: "e4", task: "other", at: 1 };
+
+export const scopes: readonly ScopeDefinition[] = [
+  { name: "duplicates", events: [first, second], workers: 2, budgets: { duplicates: 2, crashes: 1 } },
+  { name: "crashes", events: [first, second], workers: 2, budgets: { crashes: 2 } },
+  { name: "pauses", events: [first, second], workers: 2, budgets: { pauses: 2 } },
+  { name: "poison", events: [first, second], workers: 1, budgets: { crashes: 4 }, attemptsMax: 2 },
+  { name: "failures", events: [first, second], workers: 1, budgets: { handlerFailures: 1, crashes: 1 } },
+  {
+    name: "strict",
+    events: [first, second],
+    workers: 2,
+    budgets: { handlerFailures: 1, crashes: 1 },
+    keyOrder: "strict",
+  },
+  { name: "two-tasks", events: [first, other], workers: 2, budgets: { crashes: 1 } },
+  {
+    name: "batches",
+    events: [first, second, other],
+    workers: 1,
+    budgets: { crashes: 1 },
+    batches: true,
+  },
+  {
+    name: "paused-batches",
+    events: [first, other],
+    workers: 2,
+    budgets: { pauses: 1 },
+    batches: true,
+  },
+  {
+    name: "batches-of-two",
+    events: [first, second, other],
+    workers: 2,
+    budgets: { pauses: 1, crashes: 1 },
+    batches: true,
+    isLarge: true,
+  },
+  {
+    name: "three-workers",
+    events: [first, second, third, other],
+    workers: 3,
+    budgets: { crashes: 2, pauses: 1, handlerFailures: 1 },
+    isLarge: true,
+  },
+];
+
+export function scopeNamed(name: string): ScopeDefinition {
+  const found = scopes.find((scope) => scope.name === name);
+  if (!found) throw new Error(`expected one of ${scopes.map((scope) => scope.name).join(", ")}, got ${name}`);
+  return found;
+}
+
+export interface ExploredInbox extends Disposable {
+  create(definition: ScopeDefinition): Scope;
+}
+
+/** The inbox to explore, with the patches of a planted bug or none. */
+export async function loadInbox(patches: readonly Patch[] = []): Promise<ExploredInbox> {
+  const named = { name: "explored", patches, exposesPrivate: true };
+  const loaded = await importPatched<typeof MemoryModule>(
+    "receiver-kit",
+    named,
+    "inbox/memory/memory-inbox.ts",
+  );
+  return {
+    create: (definition) => ({
+      name: definition.name,
+      start: () => startExecution(definition, loaded.module.memoryInbox),
+    }),
+    [Symbol.dispose]: loaded[Symbol.dispose],
+  };
 }
 
 const leaseMs = 30_000;
-/** Until then every call of an inbox in memory has happened. */
-const turnsMax = 20;
-const noBudgets: InboxBudgets = { crashes: 0, pauses: 0, duplicates: 0, handlerFailures: 0, lostCalls: 0 };
+const startMs = Date.UTC(2026, 5, 1);
+const retryMs = 1_000;
+const source = "default";
 
-/** Of an event: the processes that it was sent to and that have not responded. */
-const createSending = () => ({ by: [] as explored.ExploredProcess[], isAcknowledged: false });
-
-interface Member {
-  readonly process: explored.ExploredProcess;
-  send(event: ExploredEvent): void;
+interface Worker {
+  readonly name: string;
+  /** The rows that it has claimed and not ended, in their order. */
+  claims: readonly inbox.InboxClaim[];
+  /** When each of its leases ends. */
+  readonly leaseEndsMs: Map<inbox.InboxLease, number>;
 }
 
-export function inboxScope(options: InboxScopeOptions): Scope {
-  return { name: options.name, start: () => startInboxExecution(options) };
-}
+type Step = { readonly isFault: boolean; readonly run: () => Promise<void> | void };
 
-async function startInboxExecution(options: InboxScopeOptions): Promise<Execution> {
-  const { parts, events, workers } = options;
-  const time = explored.createTime();
-  const store = memoryStore(parts, time);
-  const left = { ...noBudgets, ...options.budgets };
-  // Where no copy can arrive meanwhile and no insert fails, a delivery is sent and stored in one step: until it is stored
-  // it has changed nothing that another process sees.
-  const isFused = left.duplicates === 0 && left.lostCalls === 0 && left.pauses === 0;
-  const ledger = createInboxLedger({
-    attemptsMax: options.attemptsMax ?? 3,
-    keyOrder: options.keyOrder ?? "latest",
-    batches: options.batches,
-    badEvent: options.badEvent,
+async function startExecution(
+  definition: ScopeDefinition,
+  createInbox: typeof MemoryModule.memoryInbox,
+): Promise<Execution> {
+  const { events, attemptsMax = 3, keyOrder = "latest", batches = false } = definition;
+  const left: Budgets = { crashes: 0, pauses: 0, duplicates: 0, handlerFailures: 0, ...definition.budgets };
+  let nowMs = 0;
+  const now = () => startMs + nowMs;
+  const clock = { now, monotonic: () => nowMs, schedule: () => () => {} };
+  const store = inbox.storeOf(createInbox({ clock }));
+  const stored = visibleStorage(store);
+  const ledger = createLedger(attemptsMax);
+  const workers: readonly Worker[] = Array.from({ length: definition.workers }, (_, index) => {
+    return { name: `w${index + 1}`, claims: [], leaseEndsMs: new Map() };
   });
-  const sent = new Map(events.map(({ id }) => [id, createSending()]));
-  let members: Member[] = [];
-  let started = 0;
+  const accepted = new Set<string>();
   const story: string[] = [];
 
-  const drain = async () => {
-    let turns = 0;
-    do await new Promise((resolve) => void setImmediate(resolve));
-    while (++turns < turnsMax && members.some(({ process }) => process.happening > 0));
+  const insert = async (event: ExploredEvent) => {
+    const { outcome } = await store.insert(rowOf(event));
+    ledger.check(outcome === (accepted.has(event.id) ? "duplicate" : "new"), `I2: ${event.id} is ${outcome}`);
+    accepted.add(event.id);
   };
-  const startMember = () => {
-    started += 1;
-    const member = createMember(options, { name: `p${started}`, time, store, ledger });
-    const { send } = member;
-    members.push({
-      process: member.process,
-      send(event) {
-        const sending = sent.get(event.id)!;
-        sending.by.push(member.process);
-        const ended = () => void sending.by.splice(sending.by.indexOf(member.process), 1);
-        send(event).then(() => {
-          sending.isAcknowledged = true;
-          ended();
-        }, ended);
-      },
+  const claim = async (worker: Worker) => {
+    const { claims } = await store.claim({
+      source,
+      worker: worker.name,
+      rowsMax: 3,
+      rowsPerKeyMax: 2,
+      bytesMax: 1_000_000,
+      leaseMs,
+      retry: { firstDelayMs: retryMs, delayMsMax: retryMs },
+      attemptsMax,
+      keyOrder,
     });
+    worker.claims = claims;
+    for (const { lease } of claims) worker.leaseEndsMs.set(lease, nowMs + leaseMs);
+    for (const each of claims) {
+      const holder = workers.find(
+        ({ name, claims: held, leaseEndsMs }) =>
+          name !== worker.name &&
+          held.some(({ lease, orderKey: key }) => {
+            return key === each.orderKey && (leaseEndsMs.get(lease) ?? 0) > nowMs;
+          }),
+      );
+      ledger.check(!holder, `K1: ${worker.name} has ${each.id}, ${holder?.name} has its task`);
+    }
+    for (const each of firstOfLeases(worker)) ledger.start(each);
   };
-  const running = () =>
-    members.filter(({ process }) => process.state === "running").map(({ process }) => process);
+  const forget = (worker: Worker, ended: readonly inbox.InboxClaim[]) => {
+    const before = firstOfLeases(worker);
+    worker.claims = worker.claims.filter((each) => !ended.includes(each));
+    for (const lease of worker.leaseEndsMs.keys())
+      if (!worker.claims.some((each) => each.lease === lease)) worker.leaseEndsMs.delete(lease);
+    for (const each of firstOfLeases(worker)) if (!before.includes(each)) ledger.start(each);
+  };
+  /** The worker has nothing more to do with these rows, and with those behind them. */
+  const release = async (worker: Worker, given: readonly inbox.InboxClaim[]) => {
+    const leases = new Set(given.map(({ lease }) => lease));
+    const started = firstOfLeases(worker);
+    const released = worker.claims.filter(({ lease }) => leases.has(lease));
+    for (const each of released)
+      if ((await store.fail(each, { kind: "release" })) && started.includes(each)) ledger.release(each);
+    forget(worker, released);
+  };
+  const end = async (worker: Worker, claims: readonly inbox.InboxClaim[]) => {
+    const items = claims.map((each) => ({ claim: each, settlement: settlementOf(each) }));
+    const transaction = store.begin(items, { timeoutMs: leaseMs });
+    const handle = transaction.handle as MemoryTransaction;
+    for (const { claim: each, settlement } of items)
+      handle.apply(() => ledger.handled(each, settlement.state === "done"));
+    const outcome = await transaction.commit();
+    if (outcome === "settled") forget(worker, claims);
+    else await release(worker, claims);
+  };
+  const fail = async (worker: Worker, failed: inbox.InboxClaim) => {
+    const behind = worker.claims.filter((each) => each !== failed && each.lease === failed.lease);
+    const { attempts } = failed;
+    await store.fail(
+      failed,
+      attempts < attemptsMax
+        ? { kind: "retry", delayMs: retryMs, error: "failed", counts: true }
+        : { kind: "dead", error: "failed" },
+    );
+    for (const each of behind) await store.fail(each, { kind: "release" });
+    forget(worker, [failed, ...behind]);
+  };
+  const renew = async (worker: Worker) => {
+    const held = await store.renew([...worker.leaseEndsMs.keys()], leaseMs);
+    for (const lease of held) worker.leaseEndsMs.set(lease, nowMs + leaseMs);
+  };
 
-  /** Name and effect of everything that may happen now. */
-  const options_ = () => {
-    const found = new Map<string, { readonly isFault: boolean; readonly run: () => unknown }>();
-    const add = (label: string, isFault: boolean, run: () => unknown) => found.set(label, { isFault, run });
-    const addFault = (budget: keyof InboxBudgets, label: string, run: () => unknown) => {
-      if (left[budget] === 0) return;
-      add(label, true, () => {
-        left[budget] -= 1;
-        return run();
-      });
-    };
+  const steps = (): ReadonlyMap<string, Step> => {
+    const found = new Map<string, Step>();
     if (isSettled()) return found;
-    for (const { process, send } of members) {
-      const { name } = process;
-      for (const event of events) {
-        const { by, isAcknowledged } = sent.get(event.id)!;
-        const isRepeated = by.length > 0 || isAcknowledged;
-        const mayRepeat = isRepeated && left.duplicates > 0;
-        if (process.state !== "running" || (isRepeated && !mayRepeat)) continue;
-        const deliver = async () => {
-          if (mayRepeat) left.duplicates -= 1;
-          send(event);
-          if (!isFused) return;
-          await drain();
-          void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
-        };
-        add(`${event.id} is sent to ${name}`, mayRepeat, deliver);
-        if (!isFused) continue;
-        addFault("crashes", `${name}: ${event.id} is stored, then ${name} crashes`, async () => {
-          send(event);
-          await drain();
-          process.pause();
-          void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
-          return "crash";
-        });
-      }
-      for (const call of new Map(process.parked.map((each) => [each.name, each])).values()) {
-        add(`${name}: ${call.name}`, false, () => void call.run());
-        addFault("crashes", `${name}: ${call.name}, then ${name} crashes`, () => {
-          process.pause();
-          void call.run();
-          return "crash";
-        });
-        const fail = (message: string) => call.fail(new Error(message));
-        if (call.name.startsWith("handler"))
-          addFault("handlerFailures", `${name}: ${call.name} fails`, () => fail("failed"));
-        else addFault("lostCalls", `${name}: ${call.name} is lost`, () => fail("connection lost"));
-      }
-      if (process.state === "running") addFault("crashes", `${name} crashes`, () => "crash");
-      if (process.state === "running" && !process.isIdle) {
-        addFault("pauses", `${name} is paused`, () => {
-          ledger.paused(process);
-          process.pause();
-        });
-      }
-      if (process.mayResume) {
-        add(`${name} resumes`, false, () => process.resume("timers"));
-        add(`${name} resumes, results first`, false, () => process.resume("results"));
-      }
+    const add = (label: string, run: Step["run"]) => found.set(label, { isFault: false, run });
+    const addFault = (budget: keyof Budgets, label: string, run: Step["run"]) => {
+      if (left[budget] === 0) return;
+      const spend = () => {
+        (left as Record<keyof Budgets, number>)[budget] -= 1;
+        return run();
+      };
+      found.set(label, { isFault: true, run: spend });
+    };
+    for (const event of events) {
+      if (!accepted.has(event.id)) add(`${event.id} is stored`, () => insert(event));
+      else addFault("duplicates", `${event.id} is stored again`, () => insert(event));
     }
-    // Without waiting rows and paused processes, time changes nothing but the phase of the polls.
-    const isWaiting =
-      !ledger.isSettled() || members.some(({ process }) => process.state === "paused" || !process.isIdle);
-    if (isWaiting && running().every(({ parked }) => parked.length === 0)) {
-      add("time passes", false, () => {
-        if (!time.advance()) time.jump(leaseMs + 1);
+    for (const worker of workers) {
+      const { name, claims, leaseEndsMs } = worker;
+      if (claims.length === 0) {
+        // A claim that finds nothing changes nothing.
+        if (wakeTimesOf(stored).some((atMs) => atMs <= now())) add(`${name} claims`, () => claim(worker));
+        continue;
+      }
+      addFault("crashes", `${name} crashes`, () => {
+        worker.claims = [];
+        worker.leaseEndsMs.clear();
       });
+      if ([...leaseEndsMs.values()].some((endMs) => endMs < nowMs + leaseMs))
+        add(`${name} renews its leases`, () => renew(worker));
+      if (batches) add(`${name} ends ${claims.map(({ id }) => id).join()}`, () => end(worker, claims));
+      else
+        for (const each of firstOfLeases(worker)) {
+          add(`${name} ends ${each.id}`, () => end(worker, [each]));
+          addFault("handlerFailures", `${name} fails with ${each.id}`, () => fail(worker, each));
+        }
     }
+    const nextMs = Math.min(
+      ...wakeTimesOf(stored)
+        .map((atMs) => atMs - startMs)
+        .filter((atMs) => atMs > nowMs),
+    );
+    const pass = () => {
+      nowMs = nextMs;
+    };
+    const isPause = workers.some(({ leaseEndsMs }) =>
+      [...leaseEndsMs.values()].some((endMs) => endMs > nowMs && endMs <= nextMs),
+    );
+    if (nextMs < Number.POSITIVE_INFINITY)
+      if (isPause) addFault("pauses", "time passes, a lease is not renewed", pass);
+      else add("time passes", pass);
     return found;
   };
+  const isSettled = () =>
+    accepted.size === events.length &&
+    [...stored.private_queues.values()].every((queue) => queue.length === 0) &&
+    workers.every(({ claims }) => claims.length === 0);
 
-  const isSettled = () => {
-    const isIdle = members.every(({ process }) => process.state === "running" && process.isIdle);
-    const isSent = [...sent.values()].every(({ by, isAcknowledged }) => isAcknowledged && by.length === 0);
-    return isIdle && isSent && ledger.isSettled();
-  };
-  const afterChoice = async (crashed: Member | undefined) => {
-    await drain();
-    if (crashed) {
-      crashed.process.crash();
-      members = members.filter((member) => member !== crashed);
-      for (const { by } of sent.values()) {
-        for (let at = by.indexOf(crashed.process); at >= 0; at = by.indexOf(crashed.process))
-          by.splice(at, 1);
-      }
-      startMember();
-      await drain();
-    }
-    const acknowledged = events.map(({ id }) => id).filter((id) => sent.get(id)?.isAcknowledged);
-    await ledger.observe(store, new Set(acknowledged));
-  };
-
-  for (let count = 0; count < workers; count++) startMember();
-  await drain();
-  // The first claims find nothing. That a worker starts late is explored with those that replace others.
-  for (const { process } of members) for (const call of process.parked) void call.run();
-  await afterChoice(undefined);
   return {
     story,
-    choices: () =>
-      ledger.violation ? [] : [...options_()].map(([label, { isFault }]): Choice => ({ label, isFault })),
+    choices: () => (ledger.violation ? [] : [...steps()].map(([label, { isFault }]) => ({ label, isFault }))),
     async take(label) {
-      const choice = options_().get(label);
-      if (!choice) throw new Error(`no choice ${label}`);
-      story.push(`${(time.nowMs / 1_000).toFixed(3)} s: ${label}`);
-      const outcome = await choice.run();
-      const name = label.split(/[ :]/)[0];
-      const crashed = outcome === "crash" ? members.find(({ process }) => process.name === name) : undefined;
-      await afterChoice(crashed);
+      story.push(`${nowMs / 1_000} s: ${label}`);
+      await steps().get(label)?.run();
+      const { size } = stored.deliveries;
+      ledger.check(size === accepted.size, `I1: ${accepted.size} deliveries have ${size} rows`);
     },
     fingerprint() {
-      const processes = members.map(({ process }) => `${process.fingerprint()} ${store.heldBy(process)}`);
-      const deliveries = [...sent].map(
-        ([id, { by, isAcknowledged }]) => `${id} ${by.length} ${isAcknowledged}`,
-      );
-      const stored = [store.fingerprint(), deliveries, left, ledger.fingerprint()];
-      return JSON.stringify([processes.sort(), ...stored]);
+      const claimText = ({ id, attempts, head, lease }: inbox.InboxClaim) =>
+        `${id} ${attempts} ${head} ${(stored.keys.get(lease.keyId)?.generation ?? 0) - lease.generation}`;
+      const texts = workers.map(({ claims, leaseEndsMs }) => [
+        claims.map(claimText),
+        [...leaseEndsMs.values()].map((endMs) => Math.max(0, endMs - nowMs)),
+      ]);
+      const worker = texts.map((text) => JSON.stringify(text)).sort();
+      return JSON.stringify([worker, [...accepted].sort(), left, storageText(stored, now()), ledger.text()]);
     },
-    violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
+    violation() {
+      if (ledger.violation !== undefined) return ledger.violation;
+      if (isSettled()) return ledger.finalViolation(events, stored);
+      return steps().size === 0 ? "I5: nothing can happen any more" : undefined;
+    },
   };
 }
 
-interface MemberContext {
-  readonly name: string;
-  readonly time: explored.ExploredTimers;
-  readonly store: StoreUnderTest;
-  readonly ledger: InboxLedger;
+/** The row of each lease of a worker that is being handled. */
+const firstOfLeases = ({ claims }: Worker): readonly inbox.InboxClaim[] =>
+  claims.filter((each, index) => claims.findIndex(({ lease }) => lease === each.lease) === index);
+
+function rowOf({ id, task, at }: ExploredEvent): inbox.NewInboxRow {
+  return {
+    source,
+    id,
+    channel: "webhook",
+    event: "task.running",
+    orderKey: orderKey([task]),
+    position: encodePosition({ occurredAt: BigInt(at), rank: statusRank("RUNNING"), id }),
+    status: "RUNNING",
+    workspaceId: null,
+    timestamp: 0,
+    body: new Uint8Array(1),
+    quarantine: null,
+    secretIndex: 0,
+    traceparent: null,
+  };
 }
 
-function createMember(options: InboxScopeOptions, { name, time, store, ledger }: MemberContext) {
-  const { parts, concurrency = 2, attemptsMax = 3, keyOrder = "latest", batches, badEvent } = options;
-  const phases = new Map<string, string>();
-  const memory = () => memoryOf({ worker, inProgress: ingest, phases: [...phases].sort() }, time, store);
-  const process: explored.ExploredProcess = explored.createExploredProcess({ name, time, memory });
-  const connection = store.connect(process);
-  const inbox = parkCalls(process, connection, store, ledger);
-  // Distinct names, the same in every run.
-  let drawn = 0;
-  const random = () => (drawn++ < 16 ? ((Number(name.slice(1)) * 7 + drawn) % 32) / 32 : 0.5);
-  // Without the time limits of calls: the explorer decides when a call ends.
-  const limited = parts.resolveReceiverOptions<unknown>({
-    inbox,
-    random,
-    concurrency,
-    keyOrder,
-    leaseMs,
-    secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
-    clock: process.clock,
-    pollMs: leaseMs,
-    acceptTimeoutMs: 3 * leaseMs,
-    handlerTimeoutMs: 4 * leaseMs,
-    retry: { firstDelayMs: 1_000, delayMsMax: 1_000, attemptsMax },
-    logger: { info() {}, warn() {}, error() {} },
+/** As attempts decide: state handlers do not see what is older than the head of the claim. */
+function settlementOf({ orderKey: key, position, status, head }: inbox.InboxClaim): inbox.InboxSettlement {
+  if (key === null || position === null) throw new Error("expected a row of a task");
+  if (head !== null && position <= head) return { state: "stale", advance: null };
+  return { state: "done", advance: { key, position, status, allowSame: false } };
+}
+
+interface VisibleStorage {
+  readonly deliveries: ReadonlyMap<number, Delivery>;
+  readonly keys: ReadonlyMap<number, MemoryKey>;
+  readonly private_queues: ReadonlyMap<number, readonly QueuedRow[]>;
+}
+
+const visibleStorage = (store: object) =>
+  (store as unknown as { readonly private_storage: VisibleStorage }).private_storage;
+
+/** When keys have something to do. */
+const wakeTimesOf = ({ keys }: VisibleStorage): readonly number[] =>
+  [...keys.values()].flatMap(({ wakeAtMs }) => wakeAtMs ?? []);
+
+/** All that decides about the future, with times relative to now. */
+function storageText({ deliveries, keys, private_queues }: VisibleStorage, nowMs: number): string {
+  const relative = (atMs: number | null) => (atMs !== null && atMs > 0 ? Math.max(-1, atMs - nowMs) : "-");
+  const rows = [...deliveries.values()].map(({ id, outcome, attempts }) => `${id} ${outcome} ${attempts}`);
+  const idOf = (seq: number) => deliveries.get(seq)?.id;
+  const queued = [...private_queues.values()].flat().map(({ seq, attempts, dueAtMs }) => {
+    return `${idOf(seq)} ${attempts} ${relative(dueAtMs)}`;
   });
-  const settings = { ...limited, inbox };
-  const handlers = new parts.Handlers<unknown>();
-  const handle = async (
-    items: readonly HandledItem[],
-    { transaction, signal }: TransactionContext<unknown>,
-  ) => {
-    const end = process.begin();
-    const handled = items.map(({ id, event, attempt }) => ({ id, key: event.taskId, attempt }));
-    const attempts = ledger.start(process, handled);
-    signal.addEventListener("abort", () => {
-      for (const attempt of attempts) ledger.aborted(attempt);
-      end();
-    });
-    const ids = items.map(({ id }) => id);
-    try {
-      phases.set(ids.join(), "working");
-      await process.park(`handler of ${ids.join()}`, async () => {});
-      if (badEvent !== undefined && ids.includes(badEvent)) throw new Error("a bad event");
-      for (const id of ids) (transaction as MemoryTransaction).apply(() => ledger.effect(id));
-    } finally {
-      phases.delete(ids.join());
-      for (const attempt of attempts) ledger.end(attempt);
-      end();
-    }
-  };
-  const setState = ({ taskId, status, occurredAt }: TaskEvent, id: string, transaction: unknown) =>
-    (transaction as MemoryTransaction).apply(() => ledger.setState(taskId, status, occurredAt, id));
-  const onBatch = async (items: readonly BatchItem<TaskEvent>[], context: TransactionContext<unknown>) => {
-    await handle(items, context);
-    for (const { event, id, stale, alreadyApplied } of items)
-      if (!stale && !alreadyApplied) setState(event, id, context.transaction);
-  };
-  if (batches === "events") handlers.onBatch("task.*", onBatch);
-  else if (batches === "states") handlers.onStateBatch("task", onBatch);
-  else {
-    handlers.on("task.*", (event, context) =>
-      handle([{ ...context, event, attempt: context.attempt }], context),
-    );
-    handlers.onState("task", (event, { transaction, id }) => setState(event, id, transaction));
-  }
-  const open = parts.openOnce(settings.inbox);
-  const worker = new parts.Worker<unknown>({ ...settings, handlers });
-  const ingest = new parts.Ingest({ ...settings, open });
-  void open().then(() => worker.start());
-  const send = async (event: ExploredEvent) => {
-    const end = process.begin();
-    try {
-      await ingest.accept({ id: event.id, timestamp: 0, body: bodyOf(event), secretIndex: 0 });
-    } finally {
-      end();
-    }
-  };
-  return { process, send };
-}
-
-type HandledItem = Pick<BatchItem<TaskEvent>, "id" | "event" | "attempt">;
-
-// What differs between runs and decides nothing, and what is the same for all processes.
-const ignored: ReadonlySet<string> = new Set(
-  (
-    "private_settings private_options private_name private_claims private_outage private_clock counts logger " +
-    "private_counts private_backlogs private_storing private_isOpen"
-  ).split(" "),
-);
-
-function memoryOf(parts: object, time: explored.ExploredTimers, store: StoreUnderTest): string {
-  const textOf = (value: object) => {
-    if ("keyId" in value) return store.leaseText(value as InboxLease);
-    if (!("lease" in value) || !("attempts" in value)) return undefined;
-    const { id, attempts, head, lease } = value as InboxClaim;
-    return `${id} ${attempts} ${head} ${store.leaseText(lease)}`;
-  };
-  return visibleState(parts, { nowMs: time.nowMs, textOf, ignored });
-}
-
-const bodyOf = ({ id, taskId, status, at }: ExploredEvent) =>
-  Buffer.from(
-    JSON.stringify({
-      id: `event-${id}`,
-      event: `task.${status.toLowerCase()}`,
-      version: "2",
-      workspaceId: "workspace",
-      occurredAt: `2026-03-01T09:30:0${at}.000Z`,
-      clientId: "client",
-      taskId,
-      taskType: "TAX_PREP",
-      status,
-    }),
+  const keyTexts = [...keys.values()].map(
+    ({ name, worker, wakeAtMs, claimed, suspects, position, waiting }) => {
+      const lease = `${worker === null} ${relative(wakeAtMs)} ${claimed.map(idOf)} ${suspects}`;
+      return `${name} ${lease} ${position} ${waiting}`;
+    },
   );
+  return JSON.stringify([rows.sort(), queued.sort(), keyTexts.sort()]);
+}
 
-type Connection = ReturnType<StoreUnderTest["connect"]>;
-
-function parkCalls(
-  process: explored.ExploredProcess,
-  connection: Connection,
-  store: StoreUnderTest,
-  ledger: InboxLedger,
-): Connection {
-  const parkedMethods: Partial<Connection> = {
-    insert: (row) => process.park(`insert ${row.id}`, () => connection.insert(row)),
-    claim: (claimOptions) => {
-      const { rowsMax, rowsPerKeyMax } = claimOptions;
-      const claim = async () => {
-        const result = await connection.claim(claimOptions);
-        store.claimed(process, result.claims);
-        ledger.died(result.died.map(({ id }) => id));
-        return result;
-      };
-      return process.park(`claim ${rowsMax} ${rowsPerKeyMax}`, claim);
-    },
-    renew: (leases, ms) =>
-      process.park(`renew ${leases.map(store.leaseText).join()}`, () => connection.renew(leases, ms)),
-    fail: (claim, failure) => {
-      const fail = async () => {
-        const isHeld = await connection.fail(claim, failure);
-        if (isHeld && failure.kind === "release") ledger.released(claim.id, claim.attempts);
-        return isHeld;
-      };
-      return process.park(`${failure.kind} ${claim.id}`, fail);
-    },
-    begin: (items, beginOptions) => {
-      const transaction = connection.begin(items, beginOptions);
-      const ends = items.map(({ claim, settlement }) => `${claim.id} ${settlement.state}`);
-      return {
-        handle: transaction.handle,
-        commit: () => process.park(`commit ${ends.join()}`, () => transaction.commit()),
-        rollback: () => transaction.rollback(),
-      };
-    },
+/** What handlers did, and what may not happen. */
+function createLedger(attemptsMax: number) {
+  let violation: string | undefined;
+  const starts = new Map<string, number>();
+  const effects = new Map<string, number>();
+  /** The newest event that was applied to each task. */
+  const states = new Map<string, string>();
+  const check = (holds: boolean, message: string) => {
+    if (!holds) violation ??= message;
   };
-  return new Proxy(connection, {
-    get(target, name: keyof Connection) {
-      const member: unknown = parkedMethods[name] ?? target[name];
-      return typeof member === "function" ? member.bind(target) : member;
+  const add = (counts: Map<string, number>, id: string, change: number) =>
+    counts.set(id, (counts.get(id) ?? 0) + change);
+  return {
+    get violation() {
+      return violation;
     },
-  });
+    check,
+    start({ id, attempts }: inbox.InboxClaim) {
+      add(starts, id, 1);
+      check(
+        attempts === starts.get(id) && attempts <= attemptsMax,
+        `A1: attempt ${starts.get(id)} of ${id} is counted as ${attempts}, of at most ${attemptsMax}`,
+      );
+    },
+    release: ({ id }: inbox.InboxClaim) => add(starts, id, -1),
+    /** What a transaction does once it is committed. */
+    handled({ id, orderKey: key, position }: inbox.InboxClaim, isNewest: boolean) {
+      add(effects, id, 1);
+      check(effects.get(id) === 1, `I4: the effect of ${id} took place twice`);
+      if (!isNewest) return;
+      const before = states.get(String(key)) ?? "";
+      check(before < String(position), `I3: ${id} was applied after something newer`);
+      states.set(String(key), String(position));
+    },
+    finalViolation(events: readonly ExploredEvent[], { deliveries }: VisibleStorage) {
+      const dead = new Set<string>();
+      for (const { id, outcome, attempts } of deliveries.values()) {
+        if (outcome === "dead") dead.add(id);
+        if (outcome === "dead" && attempts !== attemptsMax)
+          return `A1: ${id} is dead after ${attempts} attempts`;
+        if (outcome !== "dead" && effects.get(id) !== 1)
+          return `I4: ${id} has ended and took effect ${effects.get(id) ?? 0} times`;
+      }
+      for (const event of events) {
+        const { orderKey: key, position } = rowOf(event);
+        if (!dead.has(event.id) && (states.get(String(key)) ?? "") < String(position))
+          return `E1: ${event.task} is older than ${event.id}`;
+      }
+      return undefined;
+    },
+    text: () => JSON.stringify([[...starts].sort(), [...effects].sort(), [...states].sort()]),
+  };
 }

@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { isFullDepth } from "../../support/depth.ts";
-import { explorerMutants } from "../explorer/explorer-mutants.ts";
 import { formatFailure } from "./failure-report.ts";
 import { mutants, productsOf } from "./mutants.ts";
 import { patchedSources } from "./patched-product.ts";
@@ -26,7 +25,7 @@ if (isFullDepth) {
   });
 }
 
-const patched = [...explorerMutants, ...mutants].flatMap((mutant) => ("patches" in mutant ? [mutant] : []));
+const patched = mutants.flatMap((mutant) => ("patches" in mutant ? [mutant] : []));
 
 it.each(patched)("the planted bug $name is a change of the sources as they are", (mutant) => {
   expect(patchedSources(mutant).size).toBeGreaterThan(100);
