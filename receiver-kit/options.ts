@@ -27,7 +27,7 @@ export const defaults = {
   closeGraceMs: 10_000,
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },
-  sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000, eventsPerTransactionMax: 128 },
+  sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000 },
   postgres: {
     schema: "workspace_tasks",
     queryTimeoutMs: 5_000,

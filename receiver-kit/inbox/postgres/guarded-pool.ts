@@ -28,41 +28,11 @@ export type Call = readonly [statement: Statement, values: readonly SqlValue[]];
 /** `claim`: the commit need not be durable. `insert`: rows are joined to rows, which must not be quadratic. */
 export type Purpose = "write" | "claim" | "insert";
 
-/** A client checked out of the pool. */
-export interface GuardedClient {
-  /** For statements of handlers. */
-  readonly client: PostgresClient;
-  /** No statement can succeed on it. */
-  readonly isBroken: boolean;
-  /** Statements are sent before the results of those before them have come. */
-  readonly isPipelined: boolean;
-  /** Switches that, where `pg` can, while no result is awaited. It is on at the beginning. */
-  pipeline(isOn: boolean): void;
-  /** Statements without values, in one message; their results. */
-  send(...texts: readonly string[]): Promise<readonly PostgresResult[]>;
-  /** The same, of which no row is read: how many rows each statement had. It costs half. */
-  tell(...texts: readonly string[]): Promise<readonly number[]>;
-  /** The text that executes a statement, which is prepared first, in a message with these limits of the server's. */
-  textOf(call: Call, limits: (prepare: string) => readonly string[]): Promise<string>;
-  /** Without a name. */
-  execute(call: Call): Promise<PostgresResult>;
-  /** What is sent before the next tick leaves in one write. */
-  joinWrites(): void;
-  /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
-  within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
-  /** Since when a handler has been waiting for the response to its statement, in monotonic time. */
-  waitsSinceMs: number | undefined;
-  /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
-  release(destroy?: boolean): void;
-  /** Rolls back, then releases; destroys the client when that fails or takes long. Never rejects. */
-  rollBack(): Promise<void>;
-}
-
 export class GuardedPool {
   readonly limitMs: number;
   readonly clock: Clock;
   readonly #pool: PostgresPool;
-  readonly #checkedOut: Checkout[] = [];
+  readonly #checkedOut: GuardedClient[] = [];
   /** In series: those that one pass has checked out are idle again for the next one. */
   readonly #passes = inSeries();
   #onAllReleased = () => {};
@@ -173,14 +143,14 @@ export class GuardedPool {
   }
 
   async checkOut(limitMs = this.limitMs): Promise<GuardedClient> {
-    const checkout = new Checkout(this, await connectWithin(this.#pool, limitMs, this.clock));
-    this.#checkedOut.push(checkout);
-    return checkout;
+    const client = new GuardedClient(this, await connectWithin(this.#pool, limitMs, this.clock));
+    this.#checkedOut.push(client);
+    return client;
   }
 
   /** A checkout is over. */
-  onReleased(checkout: GuardedClient): void {
-    this.#checkedOut.splice(this.#checkedOut.indexOf(checkout as Checkout), 1);
+  onReleased(client: GuardedClient): void {
+    this.#checkedOut.splice(this.#checkedOut.indexOf(client), 1);
     if (this.#checkedOut.length === 0) this.#onAllReleased();
   }
 
@@ -235,11 +205,14 @@ export class GuardedPool {
 /** The names of the statements that a client has prepared in its session. */
 const preparedOn = new WeakMap<PostgresClient, Set<string>>();
 
-class Checkout implements GuardedClient {
+/** A client checked out of the pool. */
+export class GuardedClient {
+  /** For statements of handlers. */
   readonly client: PostgresClient;
   readonly #pool: GuardedPool;
   readonly #canPipeline: boolean;
   #isReleased = false;
+  /** Since when a handler has been waiting for the response to its statement, in monotonic time. */
   waitsSinceMs: number | undefined;
 
   constructor(pool: GuardedPool, client: PostgresClient) {
@@ -251,10 +224,12 @@ class Checkout implements GuardedClient {
     this.pipeline(true);
   }
 
+  /** Statements are sent before the results of those before them have come. */
   get isPipelined(): boolean {
     return this.#canPipeline && (this.client as PipeliningClient).pipeline === true;
   }
 
+  /** Switches that, where `pg` can, while no result is awaited. It is on at the beginning. */
   pipeline(isOn: boolean): void {
     if (!this.#canPipeline || this.isPipelined === isOn) return;
     try {
@@ -264,10 +239,12 @@ class Checkout implements GuardedClient {
     }
   }
 
+  /** No statement can succeed on it. */
   get isBroken(): boolean {
     return broken.has(this.client);
   }
 
+  /** Statements without values, in one message; their results. */
   async send(...texts: readonly string[]): Promise<readonly PostgresResult[]> {
     const { client } = this;
     const { binary } = client;
@@ -279,11 +256,13 @@ class Checkout implements GuardedClient {
     return Array.isArray(results) ? results : [results];
   }
 
+  /** The same, of which no row is read: how many rows each statement had. It costs half. */
   async tell(...texts: readonly string[]): Promise<readonly number[]> {
     const results: PostgresResult | readonly PostgresResult[] = await this.client.query(texts.join("; "));
     return (Array.isArray(results) ? results : [results]).map(({ rowCount }) => rowCount ?? 0);
   }
 
+  /** The text that executes a statement, which is prepared first, in a message with these limits of the server's. */
   async textOf([statement, values]: Call, limits: (prepare: string) => readonly string[]): Promise<string> {
     const { encode, prepares } = this.#pool;
     if (statement.name === "" || !prepares) return inlineText(statement, values, encode);
@@ -296,12 +275,14 @@ class Checkout implements GuardedClient {
     return executeText(statement, values, encode);
   }
 
+  /** Without a name. */
   async execute(call: Call): Promise<PostgresResult> {
     const [statement, values] = call;
     const results = await this.send(inlineText(statement, values, this.#pool.encode));
     return results.at(-1) as PostgresResult;
   }
 
+  /** What is sent before the next tick leaves in one write. */
   joinWrites(): void {
     const { connection } = this.client as { connection?: { readonly stream?: Corked } };
     const { stream } = connection ?? {};
@@ -310,6 +291,7 @@ class Checkout implements GuardedClient {
     process.nextTick(() => stream.uncork?.());
   }
 
+  /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   async within<Result>(work: Promise<Result>, limitMs = this.#pool.limitMs): Promise<Result> {
     try {
       const result = await limited(work, limitMs, this.#pool.clock, () => {
@@ -336,16 +318,18 @@ class Checkout implements GuardedClient {
     return unavailable(`${what}: ${(error as Error)?.message ?? error}`, error);
   }
 
-  release(wanted = false): void {
+  /** Returns the client to the pool, once; a client that had an error, or with `mustDestroy`, is closed instead. */
+  release(mustDestroy = false): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    if (wanted) broken.add(this.client);
+    if (mustDestroy) broken.add(this.client);
     this.#pool.onReleased(this);
     if (!this.isBroken) this.pipeline(false);
     if (this.isBroken || this.isPipelined) destroy(this.client);
     else this.client.release();
   }
 
+  /** Rolls back, then releases; destroys the client when that fails or takes long. Never rejects. */
   async rollBack(): Promise<void> {
     if (this.#isReleased) return;
     // What was sent behind a statement that failed has been executed or rejected when this has.

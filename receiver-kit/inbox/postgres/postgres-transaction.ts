@@ -54,8 +54,8 @@ export interface PostgresTransaction {
   /**
    * The client of `pg` that the transaction runs on, as an ORM takes it. A transaction that is begun on it is a savepoint
    * within that of the event, one at a time; what would end the event's own is rejected as by `query`, and so is every query
-   * after the end. `release`, `connect` and `end` do nothing, and a statement with a `name` is not prepared. What is set on it,
-   * such as a type parser or a listener, is taken back at the end.
+   * after the end. `release`, `connect` and `end` do nothing, and a statement with a `name` is not prepared. What is set on it
+   * by its methods, such as a type parser or a listener, stays on that client of the pool.
    *
    * @typeParam Client what the ORM wants, such as `pg.PoolClient`: it is one where the pool is of `pg`
    */
@@ -242,7 +242,6 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
     const end = single ?? endsCall(this.#database, ends, true);
     try {
       await this.#begun;
-      this.#handlerClient?.restore();
       const hasMore = await this.#noteFault(client.within(this.#sendEnd(client, end, single !== undefined)));
       client.release();
       if (hasMore) for (const source of new Set(items.map(({ claim }) => claim.source))) wake(source);
@@ -295,7 +294,6 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   async rollback(): Promise<void> {
     this.#hasEnded = true;
     const client = await this.#opening?.catch(() => undefined);
-    this.#handlerClient?.restore();
     await client?.rollBack();
   }
 }
@@ -312,8 +310,7 @@ async function readId(client: GuardedClient): Promise<unknown> {
   return result?.rows[0]?.["id"];
 }
 
-// The client of `pg` that a handler gets. The inbox alone releases and ends it, and what a handler sets on it, or on its
-// parsers and listeners, is taken back with the transaction.
+// The client of `pg` that a handler gets. The inbox alone releases and ends it.
 
 /** An object with a query of its own, such as a cursor or a stream. */
 interface Submittable {
@@ -337,19 +334,14 @@ interface HandlerClientOptions {
   send(statement: string, send: () => Promise<PostgresResult>): Promise<PostgresResult>;
 }
 
-type Undo = () => void;
-
 interface HandlerClient {
   readonly guarded: PostgresClient;
   /** @throws {ReceiverError} `QUERY_NOT_AWAITED` */
   requireEnded(): void;
-  /** Takes back what was set. */
-  restore(): void;
 }
 
 function createHandlerClient(options: HandlerClientOptions): HandlerClient {
   const { client, check, series } = options;
-  const undo: Undo[] = [listenersOf(client)];
   const nested = new NestedTransaction(options.fail);
   const pass = async (boundary: Boundary): Promise<PostgresResult> => {
     options.checkOpen();
@@ -390,16 +382,8 @@ function createHandlerClient(options: HandlerClientOptions): HandlerClient {
       async end(onEnd?: () => void) {
         onEnd?.();
       },
-      setTypeParser(oid: number, ...format: unknown[]) {
-        const parsing = client as PostgresClient & ParsingClient;
-        undo.push(parserOf(parsing, oid, format));
-        return parsing.setTypeParser?.(oid, ...format);
-      },
     }),
     requireEnded: () => nested.requireEnded(),
-    restore() {
-      for (const each of undo.splice(0).reverse()) each();
-    },
   };
 }
 
@@ -414,28 +398,3 @@ const unnamed = (first: unknown) =>
 
 const isSubmittable = (value: unknown): value is Submittable =>
   typeof (value as Partial<Submittable> | null | undefined)?.submit === "function";
-
-interface ParsingClient {
-  getTypeParser?(oid: number, format: unknown): unknown;
-  setTypeParser?(oid: number, ...format: unknown[]): unknown;
-}
-
-function parserOf(client: ParsingClient, oid: number, [given]: readonly unknown[]): Undo {
-  const format = typeof given === "string" ? given : "text";
-  const parser = client.getTypeParser?.(oid, format);
-  return () => client.setTypeParser?.(oid, format, parser);
-}
-
-/** Removes those that are added later. */
-function listenersOf(client: PostgresClient): Undo {
-  const emitter = client as Partial<NodeJS.EventEmitter>;
-  const names = () => emitter.eventNames?.() ?? [];
-  const of = (name: string | symbol) => emitter.rawListeners?.(name) ?? [];
-  const before = new Set(names().flatMap(of));
-  return () => {
-    for (const name of names()) {
-      for (const listener of of(name))
-        if (!before.has(listener)) emitter.removeListener?.(name, listener as () => void);
-    }
-  };
-}

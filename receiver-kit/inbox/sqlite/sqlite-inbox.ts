@@ -33,11 +33,6 @@ export interface SqliteInboxOptions {
    * the limit the transaction is rolled back and the attempt fails. Default 1,000.
    */
   readonly transactionTimeoutMs?: number | undefined;
-  /**
-   * How many events may share a transaction, and so a commit. Each handler has the file for itself from its first query
-   * to its end. 1: each event has its own transaction. Default 128.
-   */
-  readonly eventsPerTransactionMax?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -51,7 +46,6 @@ const sqliteOptions = s.strictOptions<SqliteInboxOptions>()({
   ),
   busyTimeoutMs: s.withDefault(s.durationMs, defaults.sqlite.busyTimeoutMs),
   transactionTimeoutMs: s.withDefault(s.durationMs, defaults.sqlite.transactionTimeoutMs),
-  eventsPerTransactionMax: s.withDefault(s.positiveInteger, defaults.sqlite.eventsPerTransactionMax),
   clock: sharedOptions.clock,
 });
 
@@ -77,7 +71,7 @@ export function sqliteInbox(
   }
   const given = typeof options === "object" ? options : { path: options };
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
-  const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;
+  const { clock, driver, busyTimeoutMs, transactionTimeoutMs } = settings;
   let opener: SqliteOpener | undefined;
   let users = 0;
   const file = new SqliteFile(resolveSqlitePath(settings.path));
@@ -96,7 +90,6 @@ export function sqliteInbox(
     begin: beginSqliteWrite,
     clock,
     busyTimeoutMs,
-    turnsMax: eventsPerTransactionMax,
   });
   const { subscribe, wake } = core.createSubscribers();
   /** Events that an earlier transaction was not kept for. */
@@ -171,7 +164,7 @@ export function sqliteInbox(
       return beginSqliteTransaction({
         items,
         wake,
-        isAlone: wasLost || eventsPerTransactionMax === 1,
+        isAlone: wasLost,
         onMustBeAlone() {
           // Another process may have handled some that are in it.
           if (mustBeAlone.size > mustBeAloneMax) mustBeAlone.clear();

@@ -41,8 +41,6 @@ export interface SqliteWriterOptions {
   readonly clock: Clock;
   /** How long to retry while another process has the file's write lock. */
   readonly busyTimeoutMs: number;
-  /** Handlers that share a transaction at most. */
-  readonly turnsMax: number;
 }
 
 export class SqliteWriter {
@@ -141,7 +139,7 @@ export class SqliteWriter {
 
   /** Never rejects. */
   async #share(connection: SqliteConnection, first: Turn): Promise<void> {
-    const { clock, turnsMax } = this.#options;
+    const { clock } = this.#options;
     const shared = new SharedTransaction(connection);
     const endsAtMs = clock.monotonic() + sharedMsMax;
     let next: Turn | undefined = first;
@@ -282,6 +280,8 @@ const nextTurnOfTheLoop = () => new Promise<void>((resolve) => void setImmediate
 
 // Limits how long one commit blocks the event loop.
 const batchMax = 256;
+/** Handlers that share a transaction at most. */
+const turnsMax = 128;
 const gatherTurnsMax = 5;
 const busyRetryMs = 5;
 const exclusiveMsMax = 200;

@@ -11,7 +11,7 @@ import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { type AroundStatement, interceptSqlite } from "../../../../support/intercept-sqlite.ts";
 
 /** An inbox with claimed rows of tasks `a`, `b`, `c`; records the statements that begin and end transactions. */
-async function createFixture(options: { readonly eventsPerTransactionMax?: number } = {}) {
+async function createFixture() {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-shared-"));
   const file = path.join(directory, "inbox.db");
   const clock = createVirtualClock();
@@ -25,7 +25,7 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
     throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_FULL" });
   };
   const driver = (name: string) => interceptSqlite(opener(name), around);
-  const inbox = sqliteInbox({ path: file, driver, clock, ...options });
+  const inbox = sqliteInbox({ path: file, driver, clock });
   await inbox.open();
   await inbox.insert(runningAt("setup", 1));
   const setup = (await inbox.claim(claimOptions())).claims[0]!;
@@ -84,12 +84,6 @@ describe("transactions that events share on SQLite", () => {
     expect(await Promise.all(inserted)).toEqual([{ outcome: "new" }, { outcome: "new" }]);
     expect(at.kept()).toHaveLength(3);
     expect(at.executed.filter((statement) => statement === "COMMIT").length).toBeLessThanOrEqual(2);
-  });
-
-  it("are not shared when eventsPerTransactionMax is 1", async () => {
-    await using at = await createFixture({ eventsPerTransactionMax: 1 });
-    await Promise.all(at.claims.map((claim) => handle(at.inbox, claim)));
-    expect(at.executed.filter((statement) => statement === "COMMIT")).toHaveLength(3);
   });
 
   it("lose only the writes of an event whose handler fails", async () => {

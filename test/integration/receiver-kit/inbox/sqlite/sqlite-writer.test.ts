@@ -49,7 +49,6 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
     begin: (connection) => connection.exec("BEGIN IMMEDIATE"),
     clock,
     busyTimeoutMs,
-    turnsMax: 128,
   });
   const statement = (sql: string) => (connection: SqliteConnection) => {
     connection.exec(sql);
