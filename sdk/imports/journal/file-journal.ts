@@ -67,9 +67,7 @@ async function openFile(path: string, lock: FileLock): Promise<OpenJournal> {
 
   return {
     async *read() {
-      const { size } = await file.stat();
-      // A device may have no end.
-      const bytes = size === 0 ? Buffer.alloc(0) : await file.readFile();
+      const bytes = await file.readFile();
       let start = 0;
       for (let end = bytes.indexOf("\n"); end >= 0; end = bytes.indexOf("\n", start)) {
         const prefix = `${++lines} `;

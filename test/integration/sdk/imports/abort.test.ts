@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
-import { crashingProcess } from "./crash-process.ts";
+import { startProcess } from "./crash-process.ts";
 import { clientsWithFiles } from "./import-stops.ts";
 
 /** A clock of which each timer is known until it has fired or was cancelled. */
@@ -39,20 +39,18 @@ async function abortAt(step: number): Promise<boolean> {
   const onStep = (reached: number) => {
     if (reached === step) abort();
   };
-  const serve = fixture.mock.fetch;
-  const process = crashingProcess({ serve, durable, haltAt: Number.POSITIVE_INFINITY, onStep });
   let requests = 0;
-  const fetch: typeof process.fetch = async (url, init) => {
+  const serve: typeof fixture.mock.fetch = async (url, init) => {
     requests += 1;
-    return process.fetch(url, init).finally(() => {
+    return fixture.mock.fetch(url, init).finally(() => {
       requests -= 1;
     });
   };
   const { timers, clock } = countingClock(fixture.mock.clock);
-  const client = fixture.createClient({ clock, fetch });
-  const code = await codeOf(
-    fixture.import({ clients, journal: process.journal, worksPerJob: 2, signal }, client),
-  );
+  const options = { clients, durable, worksPerJob: 2 };
+  const clientOptions = { clock };
+  const { client, ended } = startProcess(fixture, { ...options, serve, onStep, signal, clientOptions });
+  const code = await codeOf(ended);
   const expected = signal.aborted && code !== "no error" ? "ABORTED" : "no error";
   expect({ code, closed: durable.closed, requests }).toEqual({ code: expected, closed: 1, requests: 0 });
   await client.close();

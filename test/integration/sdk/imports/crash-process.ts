@@ -1,14 +1,23 @@
-import { type CreateClientOptions, type ImportJournal, WorkspaceTasksError } from "@workspace-tasks/sdk";
+import {
+  type CreateClientOptions,
+  type ImportOptions,
+  type ImportResult,
+  type WorkspaceTasksClient,
+  WorkspaceTasksError,
+} from "@workspace-tasks/sdk";
+import type { ImportFixture } from "../../../support/import-fixture.ts";
 import type { MemoryJournal } from "../../../support/memory-journal.ts";
 
 type Fetch = NonNullable<CreateClientOptions["fetch"]>;
 
-/** A process that halts without a word at one of its steps: what it waits for does not come, unless it continues. */
+/** An import in a process that halts without a word at one of its steps: what it waits for does not come, unless it continues. */
 export interface CrashingProcess {
-  readonly fetch: Fetch;
-  readonly journal: ImportJournal;
-  /** Resolves when the process has halted. */
-  readonly halted: Promise<"halted">;
+  /** Of the process; closed with the fixture. */
+  readonly client: WorkspaceTasksClient;
+  /** What the import resolves to, or rejects with. A process that has halted never ends. */
+  readonly result: Promise<ImportResult>;
+  /** Runs until the import has ended, or the process has halted. */
+  readonly ended: Promise<ImportResult | "halted">;
   /** The steps so far, by name. */
   readonly steps: readonly string[];
   /** Halts it now. */
@@ -17,19 +26,22 @@ export interface CrashingProcess {
   continue(): void;
 }
 
-export interface CrashingProcessOptions {
-  readonly serve: Fetch;
+export interface CrashingProcessOptions extends Partial<ImportOptions> {
   /** A later process that opens it takes it from this one. */
   readonly durable: MemoryJournal;
-  /** The number of the step, from 1; `Infinity`: it runs to its end. */
-  readonly haltAt: number;
-  onStep?(step: number): void;
+  /** Default: the mock. */
+  readonly serve?: Fetch;
+  /** The number of the step, from 1. Default: it runs to its end. */
+  readonly haltAt?: number;
+  readonly onStep?: (step: number) => void;
+  readonly clientOptions?: Partial<CreateClientOptions>;
 }
 
 const owners = new WeakMap<MemoryJournal, object>();
 
-export function crashingProcess(options: CrashingProcessOptions): CrashingProcess {
-  const { serve, durable, haltAt, onStep } = options;
+export function startProcess(fixture: ImportFixture, options: CrashingProcessOptions): CrashingProcess {
+  const { mock, connectionId, jobName } = fixture;
+  const { durable, serve = mock.fetch, haltAt, onStep, clientOptions, ...importOptions } = options;
   const steps: string[] = [];
   let hasHalted = false;
   let halt = (_: "halted") => {};
@@ -45,7 +57,7 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
     if (!hasHalted) {
       steps.push(step);
       onStep?.(steps.length);
-      if (steps.length >= haltAt) haltNow();
+      if (haltAt !== undefined && steps.length >= haltAt) haltNow();
     }
     return hasHalted ? continued : undefined;
   }
@@ -59,24 +71,12 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
     if (owners.get(durable) !== options) throw new WorkspaceTasksError("JOURNAL_IN_USE", "taken over");
   };
 
-  return {
-    steps,
-    halted,
-    halt: haltNow,
-    continue: resume,
-    async fetch(url, init) {
-      const name = operationOf(init);
-      await reach(`${name} does not arrive`);
-      const response = await serve(url, init);
-      await reach(`the response to ${name} is lost`);
-      return response;
-    },
-    journal: {
-      async open() {
-        owners.set(durable, options);
-        return { read: () => durable.read(), append, close };
-      },
-    },
+  const fetch: Fetch = async (url, init) => {
+    const name = operationOf(init);
+    await reach(`${name} does not arrive`);
+    const response = await serve(url, init);
+    await reach(`the response to ${name} is lost`);
+    return response;
   };
 
   async function append(entries: readonly string[]): Promise<void> {
@@ -99,6 +99,19 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
   async function close(): Promise<void> {
     if (owners.get(durable) === options) await durable.close();
   }
+
+  async function open() {
+    owners.set(durable, options);
+    return { read: () => durable.read(), append, close };
+  }
+
+  // A clock object of its own, so that the process has a rate limiter of its own.
+  const client = fixture.createClient({ fetch, clock: { ...mock.clock }, ...clientOptions });
+  const given = { connectionId, jobName, clients: [], ...importOptions };
+  const result = client.partner.imports.start({ ...given, journal: { open } });
+  const ended = mock.clock.runUntil(Promise.race([result, halted]));
+  ended.catch(() => {});
+  return { client, result, ended, steps, halt: haltNow, continue: resume };
 }
 
 function operationOf(init: Parameters<Fetch>[1]): string {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileJournal } from "@workspace-tasks/sdk";
 import { describe, expect, it, vi } from "vitest";
@@ -74,23 +74,11 @@ describe("a journal in a file", () => {
       }),
   );
 
-  fileIt("cannot be opened where nothing can be written", async (path) => {
+  fileIt("leaves no lock where it cannot be opened", async (path) => {
     await mkdir(path);
-    await writeFile(`${path}.file`, "");
-    for (const wrong of [path, join(`${path}.file`, "journal"), join(path, "missing", "journal")])
-      await expect(entriesOf(wrong)).rejects.toThrow(/^(?:EISDIR|ENOTDIR|ENOENT): /);
+    await expect(entriesOf(path)).rejects.toThrow("EISDIR");
+    await expect(stat(`${path}.lock`)).rejects.toThrow("ENOENT");
   });
-
-  it.skipIf(process.platform !== "linux")(
-    "cannot be opened on a read-only file system, nor written on a full disk",
-    async () => {
-      await expect(entriesOf("/proc/sys/journal")).rejects.toThrow("/proc/sys/journal.lock");
-      await withFolder(async (folder) => {
-        await symlink("/dev/full", join(folder, "journal"));
-        await expect(entriesOf(join(folder, "journal"), ["[]"])).rejects.toThrow("ENOSPC");
-      });
-    },
-  );
 
   fileIt("is of one process at a time, and says of which", async (path) => {
     const file = fileJournal(path);

@@ -1,9 +1,9 @@
 import type { FaultPlan } from "@workspace-tasks/mock-server";
-import { type ImportClient, type ImportResult, isWorkspaceTasksError } from "@workspace-tasks/sdk";
+import { type ImportClient, type ImportCounts, isWorkspaceTasksError } from "@workspace-tasks/sdk";
 import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { createRandom, type Random } from "../../simulation/random.ts";
-import { type CrashingProcess, crashingProcess } from "./crash-process.ts";
+import { type CrashingProcess, startProcess } from "./crash-process.ts";
 import { changed, intrudes } from "./import-stops.ts";
 
 const clientCount = 50;
@@ -14,7 +14,7 @@ const processesWithFaults = 12;
 export interface SeedReport {
   readonly problems: readonly string[];
   readonly processes: number;
-  readonly counts: ImportResult["counts"];
+  readonly counts: ImportCounts;
 }
 
 /**
@@ -39,7 +39,12 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
   const act = random.pick(["start", "close"] as const);
   const intruding =
     event === "intruder" ? intrudes(fixture, { call: random.integer(1, 200), act }) : undefined;
-  const options = { worksPerJob: random.integer(1, 20), concurrency: random.integer(1, 8) };
+  const options = {
+    worksPerJob: random.integer(1, 20),
+    concurrency: random.integer(1, 8),
+    onChanged: "import",
+    clientOptions: { random: random.number },
+  } as const;
   const durable = new MemoryJournal();
   const halted: CrashingProcess[] = [];
   const changesAfter = random.integer(1, 6);
@@ -52,15 +57,21 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
       clients = clients.map((client, index) =>
         changedIds.has(client.externalId) ? changed(client, index) : client,
       );
-    const process = crashingProcess({
-      serve: intruding?.fetch ?? mock.fetch,
+    const process = startProcess(fixture, {
+      ...options,
+      clients,
       durable,
+      serve: intruding?.fetch ?? mock.fetch,
       haltAt: random.happens(0.5) && hasFaults ? random.integer(1, 300) : Number.POSITIVE_INFINITY,
       onStep: (step) => {
         if (event === "frozen" && step === 20) halted.pop()?.continue();
       },
     });
-    const result = await runProcess(fixture, random, process, { ...options, clients });
+    const result = await process.ended.catch((error: unknown) => {
+      // The import has ended with an error of the service.
+      if (isWorkspaceTasksError(error) && !error.code.startsWith("JOURNAL_")) return undefined;
+      throw error;
+    });
     if (result === "halted") halted.push(process);
     if (result === "halted" && event === "lost")
       durable.entries.splice(Math.max(0, durable.entries.length - random.integer(0, 8)));
@@ -83,23 +94,6 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
     };
   }
   throw new Error(`seed ${seed}: no process of ${processesMax} came to the end`);
-}
-
-/** `undefined` when the import has ended with an error of the service. */
-async function runProcess(
-  { mock, connectionId, jobName, createClient }: ImportFixture,
-  { number: random }: Random,
-  { fetch, journal, halted }: CrashingProcess,
-  options: { clients: readonly ImportClient[]; worksPerJob: number; concurrency: number },
-): Promise<ImportResult | "halted" | undefined> {
-  const { imports } = createClient({ fetch, clock: { ...mock.clock }, random }).partner;
-  const started = imports.start({ ...options, connectionId, jobName, journal, onChanged: "import" });
-  const settled = started.catch((error: unknown) => {
-    if (isWorkspaceTasksError(error) && !error.code.startsWith("JOURNAL_")) return undefined;
-    throw error;
-  });
-  settled.catch(() => {});
-  return mock.clock.runUntil(Promise.race([settled, halted]));
 }
 
 /** What something else has imported before. */

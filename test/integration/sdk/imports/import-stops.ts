@@ -1,7 +1,7 @@
-import type { ImportClient, ImportResult, WorkspaceTasksClient } from "@workspace-tasks/sdk";
+import type { ImportClient } from "@workspace-tasks/sdk";
 import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
-import { type CrashingProcess, crashingProcess } from "./crash-process.ts";
+import { type CrashingProcess, startProcess } from "./crash-process.ts";
 
 // A process halts before or after a request, or before, in or after a write of its journal. The next process has the same
 // journal, or one whose end is lost, and the same input, in another order, or changed documents. Others start or close its
@@ -97,10 +97,9 @@ async function* paired(tell: (first: number) => AsyncGenerator<StoryEnd>): Async
 
 /** What is tried at each step of an import; for the second of two events, at each n-th. */
 export const stories = {
-  "a process halts": (base) => halting(base, 0, 1),
-  "two processes halt, one after the other": (base, every) =>
+  "one or two processes halt, one after the other": (base, every) =>
     paired((first) => halting({ ...base, stops: [first] }, first, every)),
-  "two processes halt, and the journal has lost 0 to 8 entries": (base, every) =>
+  "one or two processes halt, and the journal has lost 0 to 8 entries": (base, every) =>
     paired((first) =>
       halting(
         { ...base, stops: [first], lost: first % (lostMax + 1) },
@@ -144,7 +143,7 @@ export const changed = (client: ImportClient, index: number): ImportClient => {
 export async function tellStory(story: Story): Promise<StoryEnd> {
   const { clients, stops = [], lost = 0, intruder, hasApiKey = true, hidesTasks } = story;
   await using fixture = await createImportFixture();
-  const { mock, connectionId, jobName } = fixture;
+  const { mock } = fixture;
   const durable = new MemoryJournal();
   const processes: CrashingProcess[] = [];
   const intruding = intruder && intrudes(fixture, intruder);
@@ -154,32 +153,21 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
     if (hidesTasks && String(Object(init).body).includes("ListTasks")) return noTasks();
     return intruding ? intruding.fetch(url, init) : mock.fetch(url, init);
   };
-  const results: Promise<ImportResult>[] = [];
-  const start = (input: readonly ImportClient[], haltAt: number, onStep = (_: number) => {}) => {
-    const process = crashingProcess({ serve, durable, haltAt, onStep });
+  const options = {
+    durable,
+    serve,
+    worksPerJob: 2,
+    onChanged: story.changes ? "import" : "report",
+    clientOptions: hasApiKey ? {} : { apiKey: undefined },
+  } as const;
+  const start = (input: readonly ImportClient[], haltAt?: number, onStep = (_: number) => {}) => {
+    const process = startProcess(fixture, { ...options, clients: input, onStep, ...(haltAt && { haltAt }) });
     processes.push(process);
-    // A clock object of its own, so that the process has a rate limiter of its own.
-    const own = { fetch: process.fetch, clock: { ...mock.clock } };
-    const client: WorkspaceTasksClient = fixture.createClient(
-      hasApiKey ? own : { ...own, apiKey: undefined },
-    );
-    const { journal } = process;
-    const onChanged = story.changes ? "import" : "report";
-    const started = client.partner.imports.start({
-      connectionId,
-      jobName,
-      clients: input,
-      journal,
-      worksPerJob: 2,
-      onChanged,
-    });
-    started.catch(() => {});
-    results.push(started);
-    return mock.clock.runUntil(Promise.race([started, process.halted]));
+    return process.ended;
   };
 
   let input = clients;
-  let ended = await start(input, stops[0] ?? Number.POSITIVE_INFINITY);
+  let ended = await start(input, stops[0]);
   const takesOver = stops.length > 0 || lost > 0 || story.changes || intruder;
   if (takesOver) {
     if (ended === "halted") halted = 1;
@@ -190,14 +178,14 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
       woke = true;
       processes[0]?.continue();
     };
-    for (const [index, haltAt] of [...stops.slice(1), Number.POSITIVE_INFINITY].entries()) {
+    for (const [index, haltAt] of [...stops.slice(1), undefined].entries()) {
       ended = await start(index === 0 ? [...input].reverse() : input, haltAt, onStep);
       if (ended !== "halted") break;
       halted = 2 + index;
     }
   }
   if (ended === "halted") throw new Error("expected the last process to end");
-  if (woke) await mock.clock.runUntil((results[0] as Promise<unknown>).catch(() => {}));
+  if (woke) await mock.clock.runUntil(processes[0]?.result.catch(() => {}) as Promise<unknown>);
   const all = await fixture.problems(ended, input, {
     changed: new Set(story.changes ? input.map(({ externalId }) => externalId) : []),
   });

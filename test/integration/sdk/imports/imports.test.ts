@@ -157,16 +157,6 @@ describe("the clients of an import", () => {
     ).toEqual([]);
   });
 
-  it("are tried again by the next call when they failed", async () => {
-    await using fixture = await createImportFixture();
-    const journal = new MemoryJournal();
-    const [first, second] = clientsWithUrls(2, 1) as [ImportClient, ImportClient];
-    const failed = await fixture.import({ journal, clients: [first, { ...second, name: "" }] });
-    expect(statuses(failed)).toEqual({ "client-0": "imported", "client-1": "failed" });
-    const result = await fixture.import({ journal, clients: [second, first] });
-    expect(statuses(result)).toEqual({ "client-0": "unchanged", "client-1": "imported" });
-  });
-
   it.each([
     ["works", { a: "imported", b: "failed" }, { a: "unchanged", b: "imported" }],
     // Its documents are attached: only whether they have changed since is not known.

@@ -1,11 +1,8 @@
-import { utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { ImportClient, ImportResult } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
-import { withFolder } from "../../../support/with-folder.ts";
-import { crashingProcess } from "./crash-process.ts";
+import { startProcess } from "./crash-process.ts";
 
 /** A client with a document of this content. */
 const clientWith = (number: number, content: string): ImportClient => {
@@ -51,9 +48,10 @@ interface NightOptions {
 }
 
 async function importNight(
-  { mock, createClient, connectionId }: ImportFixture,
+  fixture: ImportFixture,
   { night, journal, calls: callsMax = Number.POSITIVE_INFINITY, kills = 40 }: NightOptions,
 ): Promise<Night> {
+  const { mock } = fixture;
   const before = (await mock.control.getSnapshot()).state;
   let calls = 0;
   for (let processes = 1; ; processes++) {
@@ -67,16 +65,9 @@ async function importNight(
       if (own >= callsMax && processes <= kills) process.halt();
       return response;
     };
-    const process = crashingProcess({ serve, durable: journal, haltAt: Number.POSITIVE_INFINITY });
-    const started = createClient({ fetch: process.fetch, clock: { ...mock.clock } }).partner.imports.start({
-      connectionId,
-      jobName: `Night ${night}`,
-      clients: clientsOf(night),
-      journal: process.journal,
-      onChanged: "import",
-    });
-    started.catch(() => {});
-    const result = await mock.clock.runUntil(Promise.race([started, process.halted]));
+    const clients = clientsOf(night);
+    const process = startProcess(fixture, { clients, durable: journal, serve, onChanged: "import" });
+    const result = await process.ended;
     if (result === "halted") continue;
     await mock.clock.advance("1m");
     const { state } = await mock.control.getSnapshot();
@@ -152,27 +143,6 @@ describe("a client that was imported before", () => {
     expect(await night(url("w2", "2"), url("k1", "1"), url("1099", "1"))).toEqual(changed);
     expect((await fixture.mock.control.getSnapshot()).state.tasks).toHaveLength(1);
   });
-
-  it.each([
-    ["changed", "other"],
-    ["unchanged", "first"],
-  ])("is %s when its file was written again with the time of before, and contains %j", (status, content) =>
-    withFolder(async (folder) => {
-      await using fixture = await createImportFixture({ clock: "real" });
-      const file = join(folder, "w2.pdf");
-      const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
-      const clients = [{ externalId: "a", name: "A", artifacts: [artifact] }];
-      const { connectionId, jobName } = fixture;
-      const options = { connectionId, jobName, clients, journal: new MemoryJournal() };
-      const { imports } = fixture.createClient().partner;
-      await writeFile(file, "first");
-      await utimes(file, 1, 1);
-      expect((await imports.start(options)).counts.imported).toBe(1);
-      await writeFile(file, content);
-      await utimes(file, 1, 1);
-      expect((await imports.start(options)).counts[status as "changed"]).toBe(1);
-    }),
-  );
 
   it("is not sent when another program imported it, and no document is uploaded", async () => {
     await using fixture = await createImportFixture();
