@@ -1,5 +1,6 @@
-// `npm run prove`: bugs planted for the simulation, then every scope of the explorer, seeds of the simulation and of imports, and imports
-// that are stopped at every step and pair of steps. Each part has an equal share of the time; nothing is kept between runs.
+// `npm run prove`: bugs planted for the simulation, then every scope of the explorer, seeds of the simulation and of
+// imports, and imports that are stopped at every step and pair of steps. Each part has an equal share of the time; nothing is
+// kept between runs.
 
 import { parseArgs } from "node:util";
 import { explore, summary, tell } from "../integration/explorer/explore.ts";
@@ -65,7 +66,8 @@ const parts = {
   async stops({ report }) {
     for (const [what, tell] of Object.entries(stories))
       for (const { clients, artifacts } of stoppedImports) {
-        let [count, undecided] = [0, 0];
+        let count = 0;
+        let undecided = 0;
         for await (const end of tell({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
           count += 1;
           undecided += end.undecided;
