@@ -27,7 +27,7 @@ function isChecked(file: string, { language, mark, text }: MarkedBlock): boolean
 it("each block of the README and docs/ is copied from a tested file, run by a test that reads it, or says why not", () => {
   const pages = documents.filter((file) => /^README|^docs\//.test(file));
   const blocks = pages.flatMap((file) => blocksOf(read(file)).map((block) => ({ file, block })));
-  expect(blocks.length).toBeGreaterThan(100);
+  expect(blocks.length).toBeGreaterThan(50);
   const unchecked = blocks.filter(({ file, block }) => !isChecked(file, block));
   expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
 });
