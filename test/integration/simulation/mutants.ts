@@ -154,13 +154,13 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "const credential = credentials.current() ?? (await this.#exchanged(credentials));",
-        replace: "const credential = credentials.current() ?? (await credentials.unexchanged());",
+        find: "const credential = credentials.take() ?? (await this.#exchanged(credentials));",
+        replace: "const credential = credentials.take() ?? (await credentials.unexchanged());",
       },
       {
         find: "if (free) return { credential, permit: free };",
         replace:
-          "if (free) return { credential: credentials.current() ?? (await this.#exchanged(credentials)), permit: free };",
+          "if (free) return { credential: credentials.take() ?? (await this.#exchanged(credentials)), permit: free };",
       },
       {
         find: "  /** A usable token, waited for as long as the scope.",
