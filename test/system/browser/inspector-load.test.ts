@@ -10,24 +10,15 @@ import { InspectorPage } from "./support/inspector-page.ts";
 
 beforeAll(() => buildPage());
 
-it("the first view of the inspector transfers at most 40 KB, shows the state of the mock after 300 ms of processor time, and only Run loads the editor", async () => {
+it("the first view of the inspector transfers at most 40 KB, and only Run loads the editor", async () => {
   await using fixture = await createInspectorFixture();
   await fillFixture(fixture);
   await using inspector = await InspectorPage.open(fixture.mock);
   const { page } = inspector;
-  const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const loaded: string[] = [];
   page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
-  const times: number[] = [];
-  // The first round compiles the scripts.
-  for (let round = 0; round < 3; round++) {
-    await inspector.go("#/overview");
-    await page.locator(".legend b").first().waitFor();
-    const { metrics } = await session.send("Performance.getMetrics");
-    times.push(1_000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN));
-  }
-  expect(Math.min(...times)).toBeLessThan(300);
+  await inspector.go("#/overview");
+  await page.locator(".legend b").first().waitFor();
   await page.locator(".two-line-items li").first().waitFor();
   expect(gzippedBytes(loaded)).toBeLessThan(40 * 1_024);
   for (const view of ["tasks", "deliveries", "signatures", "endpoints", "requests", "faults", "setup"]) {
