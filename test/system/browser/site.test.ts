@@ -159,7 +159,7 @@ describe("the documentation site", () => {
   });
 
   it("a diagram is drawn without a script", async () => {
-    await using opened = await open("scale.html", { javaScriptEnabled: false });
+    await using opened = await open("rabbitmq.html", { javaScriptEnabled: false });
     const diagrams = opened.page.getByRole("img", { name: "Diagram" });
     expect(await diagrams.first().textContent()).toContain("three RabbitMQ nodes");
   });
@@ -181,7 +181,7 @@ describe("the documentation site", () => {
     expect(links.toSorted()).toEqual(sources.map(addressOf).toSorted());
     expect(links.filter((href) => !existsSync(join(builtSite, href)))).toEqual([]);
     const full = readFileSync(join(builtSite, "llms-full.txt"), "utf8");
-    expect(full).toContain(readFileSync("docs/webhooks.md", "utf8"));
+    expect(full).toContain(readFileSync("docs/troubleshooting.md", "utf8"));
   });
 
   it("llms.txt says of a page its question, and llms-full.txt has the tables that only the site shows", () => {
