@@ -13,7 +13,7 @@ import express, { type Express } from "express";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { describe, expect, it } from "vitest";
-import { serveExpress } from "../test/support/receiver-fixture.ts";
+import { serveExpress } from "../test/support/express-server.ts";
 import { sampleEvent } from "../test/support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../test/support/signed-delivery.ts";
 

@@ -15,7 +15,7 @@ import express from "express";
 import Database from "libsql";
 import pg from "pg";
 import { expect, it } from "vitest";
-import { serveExpress } from "../test/support/receiver-fixture.ts";
+import { serveExpress } from "../test/support/express-server.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
 import { sharedPostgres } from "../test/support/shared-server.ts";
 import { signDelivery, secretA as signingSecret } from "../test/support/signed-delivery.ts";

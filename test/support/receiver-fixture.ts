@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import {
   type AcceptResult,
@@ -8,11 +7,8 @@ import {
   type Receiver,
   type ReceiverOptions,
 } from "@workspace-tasks/receiver-kit";
-import type { Express } from "express";
-import express from "express";
 import { type InboxRowState, type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "./inbox-stores.ts";
-import { type ListeningServer, listen } from "./listen.ts";
 import { sampleEvent } from "./sample-event.ts";
 import { secretA } from "./signed-delivery.ts";
 
@@ -97,13 +93,6 @@ export async function countStates(
   const counts: Partial<Record<InboxRowState, number>> = {};
   for (const { state } of await inbox.list({ limit: 1_000_000 })) counts[state] = (counts[state] ?? 0) + 1;
   return counts;
-}
-
-/** An Express application on a free port. */
-export function serveExpress(mount: (app: Express) => void): Promise<ListeningServer> {
-  const app = express();
-  mount(app);
-  return listen(createServer(app));
 }
 
 /** A clock that moves only when a test sets it. Its timers are real. */

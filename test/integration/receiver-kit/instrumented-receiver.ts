@@ -8,10 +8,11 @@ import {
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import type { Express } from "express";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import type { ListeningServer } from "../../support/listen.ts";
 import { nowSeconds } from "../../support/raw-http.ts";
-import { countStates, FrozenClock, serveExpress } from "../../support/receiver-fixture.ts";
+import { countStates, FrozenClock } from "../../support/receiver-fixture.ts";
 import { secretA, secretB } from "../../support/signed-delivery.ts";
 import { overrideInbox } from "../../support/wrap-inbox.ts";
 

@@ -9,12 +9,12 @@ import {
 } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
 import { describe, expect, it, vi } from "vitest";
+import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import {
   createFixtureClock,
   createReceiverFixture,
   type ReceiverFixtureOptions,
-  serveExpress,
 } from "../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { secretA, secretB, secretX, signDelivery } from "../../support/signed-delivery.ts";
