@@ -1,6 +1,6 @@
 // What operators, retention and reconciling ask of an inbox in a database, once for SQLite and PostgreSQL. The statements are
 // written for PostgreSQL; where the two differ, a part comes from the dialect. `$1` is the time wherever a statement needs it.
-// None of them reads more rows than it is asked for: delivering goes on meanwhile, and on SQLite it waits for them.
+// None of them reads more rows than it is asked for: on SQLite, deliveries that arrive meanwhile wait for it.
 
 import { tenantRange } from "../../signature/tenant.ts";
 import { firstOfEachKey } from "../core/core.ts";
