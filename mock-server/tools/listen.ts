@@ -1,23 +1,22 @@
 // Receives deliveries as a receiver does, with the same checks and limits, and sends what is genuine to a local URL: the same
 // bytes under the same headers. What cannot be verified is rejected here, as anyone can reach a public address.
 
-import { createHash } from "node:crypto";
+import { mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import http from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
-import { homedir, hostname, uptime } from "node:os";
+import { join } from "node:path";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { lockFile } from "@workspace-tasks/kernel/file-lock.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { privacyOf } from "@workspace-tasks/kernel/private-file.ts";
 import { randomName, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import type { WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import { type ReceivedWebhook, verifyWebhook } from "@workspace-tasks/receiver-kit/express";
-import {
-  type CallOptions,
-  isWorkspaceTasksError,
-  type WebhookEndpoint,
-  type WebhookEndpoints,
-} from "@workspace-tasks/sdk";
+import { type CallOptions, isWorkspaceTasksError, type WebhookEndpoints } from "@workspace-tasks/sdk";
 import { connectHints, connectionCodeOf } from "./connection-errors.ts";
 
 export interface ForwardedDelivery {
@@ -231,43 +230,123 @@ function answerHeaders({ headers }: IncomingMessage): Readonly<Record<string, st
   return Object.fromEntries(kept);
 }
 
-// An endpoint that leads to this machine must not outlive the command. Its description says which process of which machine has
-// created it. So a run finds the endpoints of earlier ones on its machine that were killed, and removes them and no others.
+// An endpoint that leads to this machine must not outlive the command. Before it is created, a file says which it will be: its
+// description has a mark that only this run has. A run that is killed leaves the file, and the next one removes the endpoint
+// with that mark, and no other. A lock on the file says whether its run still runs.
 
-const markPattern = /^workspace-tasks listen (\w{16}) (\d+) \w{8,}$/;
-
-/** The description of the endpoint of this run, which no other one has. */
-export const newMark = (): string =>
-  `workspace-tasks listen ${machineName()} ${process.pid} ${randomName(systemRandom)}`;
-
-/** Tells this machine and user from others, without their names. */
-const machineName = () =>
-  createHash("sha256").update(`${hostname()}\n${homedir()}`).digest("hex").slice(0, 16);
-
-/** Whether a run of this machine has created the endpoint that has ended without removing it. */
-export function isLeft({ description, createdAt }: WebhookEndpoint, clock: Clock): boolean {
-  const [, machine, pid] = markPattern.exec(description) ?? [];
-  if (machine !== machineName()) return false;
-  // Process ids are given again: after a start of the system, and in a container to the same program.
-  const startedMs = clock.now() - uptime() * 1_000;
-  return Date.parse(createdAt) < startedMs || Number(pid) === process.pid || !isRunning(Number(pid));
+/** Whose endpoints they are. */
+export interface Owner {
+  readonly baseUrl: string;
+  readonly workspaceId: string;
 }
 
-function isRunning(pid: number): boolean {
+export interface RecordedRun {
+  /** The description of the endpoint. */
+  readonly mark: string;
+  /** Deletes the record: nothing of the run is left on the service. */
+  forget(): Promise<void>;
+  /** Lets the next run look for the endpoint. */
+  release(): Promise<void>;
+}
+
+export interface StateOptions {
+  /** Created for its owner alone. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Records that this run will create an endpoint; on disk before it returns. */
+export async function recordRun(owner: Owner, { folder, clock }: StateOptions): Promise<RecordedRun> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const name = randomName(systemRandom);
+  const path = join(folder, `${name}.json`);
+  const mark = `workspace-tasks listen ${name}`;
+  const lock = await lockFile(path, { clock });
+  if (typeof lock === "string") throw new Error(lock);
+  const file = await open(path, "wx", 0o600);
   try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return isError(error) && "code" in error && error.code === "EPERM";
+    await file.writeFile(JSON.stringify({ ...owner, mark, recordedAtMs: clock.now() }));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return {
+    mark,
+    async forget() {
+      await rm(path, { force: true });
+      await lock.release();
+    },
+    release: () => lock.release(),
+  };
+}
+
+/** A request of a run that was killed may arrive later than the list of the next run; not later than this. */
+const arrivesWithinMs = 600_000;
+
+/**
+ * Removes the endpoints of earlier runs that have ended, at the service and workspace of `owner`. Records of others are kept.
+ * @param onRemoved called with each endpoint's URL
+ */
+export async function removeLeft(
+  owner: Owner,
+  endpoints: WebhookEndpoints,
+  options: StateOptions,
+  { onRemoved, onWait }: { onRemoved(url: string): void; onWait(process: string): void },
+): Promise<void> {
+  const { folder, clock, signal } = options;
+  const names = await readdir(folder).catch(() => []);
+  const records = new Set(names.flatMap((name) => /^(\w+\.json)(?:\.lock.*)?$/.exec(name)?.[1] ?? []));
+  for (const name of records) {
+    const path = join(folder, name);
+    const lock = await lockFile(path, { clock, signal, onWait });
+    if (typeof lock === "string") continue;
+    try {
+      if (await isSettled(path)) await rm(path, { force: true });
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** Whether nothing of this run is, or can still be, on the service. */
+  async function isSettled(path: string): Promise<boolean> {
+    const found = await stat(path).catch(() => null);
+    if (found === null || privacyOf(found) === "foreign") return false;
+    const value = jsonOrUndefined(await readFile(path, "utf8"));
+    // Cut short, so its run was killed before it created anything.
+    if (value === undefined) return true;
+    const record = toRecord(value);
+    // Of another version, which may know of an endpoint.
+    if (record === null) return false;
+    if (record.baseUrl !== owner.baseUrl || record.workspaceId !== owner.workspaceId) return false;
+    const removed = await removeMarked(record.mark, endpoints, { signal });
+    for (const url of removed) onRemoved(url);
+    return removed.length > 0 || clock.now() - record.recordedAtMs > arrivesWithinMs;
   }
 }
 
-/** Deletes an endpoint, which may be deleted already, in the web app for example. */
-export async function removeEndpoint(
-  id: string,
+/** Deletes the endpoints with this description. @returns their URLs */
+export async function removeMarked(
+  mark: string,
   endpoints: WebhookEndpoints,
   call: CallOptions,
-): Promise<void> {
-  await endpoints.delete(id, call).catch((error: unknown) => {
-    if (!isWorkspaceTasksError(error, "NOT_FOUND")) throw error;
-  });
+): Promise<readonly string[]> {
+  const all = await endpoints.list({ limit: 100 }, call).toArray();
+  const marked = all.filter(({ description }) => description === mark);
+  for (const { id } of marked) {
+    await endpoints.delete(id, call).catch((error: unknown) => {
+      // Deleted meanwhile, in the web app for example.
+      if (!isWorkspaceTasksError(error, "NOT_FOUND")) throw error;
+    });
+  }
+  return marked.map(({ url }) => url);
+}
+
+function toRecord(value: unknown): (Owner & { readonly mark: string; readonly recordedAtMs: number }) | null {
+  if (!isPlainObject(value)) return null;
+  const { baseUrl, workspaceId, mark, recordedAtMs } = value;
+  if (typeof baseUrl !== "string" || typeof workspaceId !== "string") return null;
+  // No endpoint but one of a run can have this description.
+  if (typeof mark !== "string" || !/^workspace-tasks listen \w{8,}$/.test(mark)) return null;
+  return { baseUrl, workspaceId, mark, recordedAtMs: Number(recordedAtMs) || 0 };
 }

@@ -205,20 +205,29 @@ describe("why a command failed", () => {
     await writeFile(join(folder, "s.json"), "notes");
     return endpoints(["ensure", url, "--store", join(folder, "s.json")], io);
   });
-  failing("a URL that an endpoint has", /has this URL already.*another path/, async (io) => {
+  failing("a URL that an endpoint has", /has this URL already.*another path/, async (io, folder) => {
     await createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey }).webhooks.endpoints.create({ url });
-    return listenOnce(["--url", url], io);
+    return listenOnce(["--url", url], io, folder);
   });
-  failing("a used port", /--port: cannot listen on \d+: EADDRINUSE/, async (io) => {
+  failing("a used port", /--port: cannot listen on \d+: EADDRINUSE/, async (io, folder) => {
     await using used = await listen(createServer());
-    return await listenOnce(["--url", url, "--port", String(used.port)], io);
+    return await listenOnce(["--url", url, "--port", String(used.port)], io, folder);
   });
+  failing(
+    "a folder that cannot be written",
+    /cannot record the endpoint.*XDG_STATE_HOME/,
+    async (io, folder) => {
+      await writeFile(join(folder, "state"), "a file");
+      return listenOnce(["--url", url], io, folder);
+    },
+  );
 });
 
-const listenOnce = (argv: readonly string[], io: object) =>
+const listenEnv = (folder: string) => ({ ...env(), XDG_STATE_HOME: join(folder, "state") });
+const listenOnce = (argv: readonly string[], io: object, folder: string) =>
   runCommand(runListenCommand, ["--forward-to", "http://localhost:9/hooks", "--port", "0", ...argv], {
     ...io,
-    env: env(),
+    env: listenEnv(folder),
   });
 
 describe("workspace-tasks listen", () => {
@@ -244,7 +253,7 @@ describe("workspace-tasks listen", () => {
             join(folder, "secret"),
           ],
         ],
-        { env: env() },
+        { env: listenEnv(folder) },
       );
       expect(await running.firstOutput()).toContain(`http://127.0.0.1:${port}/hooks`);
       expect(await listEndpoints()).toHaveLength(1);
@@ -279,55 +288,57 @@ describe("workspace-tasks listen", () => {
       expect(await listEndpoints()).toEqual([]);
     }));
 
-  it("says why a receiver does not respond, and that the address does not lead here", async () => {
-    const port = await freePort();
-    const running = startCommand(
-      runListenCommand,
-      [
-        ...["--url", `http://127.0.0.1:${port}/hooks`, "--port", String(port), "--json", "--show-secret"],
-        ...["--forward-to", `http://127.0.0.1:${await freePort()}/webhooks`],
-      ],
-      { env: env() },
-    );
-    expect(JSON.parse(await running.firstOutput())).toMatchObject({
-      ready: true,
-      port,
-      signingSecret: expect.any(String),
-    });
-    await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    await expect.poll(() => running.written()).toMatch(/ECONNREFUSED: Nothing listens/);
-    running.stop();
-    expect((await running.result()).code).toBe(0);
-  });
+  it("says why a receiver does not respond, and that the address does not lead here", () =>
+    withFolder(async (folder) => {
+      const port = await freePort();
+      const running = startCommand(
+        runListenCommand,
+        [
+          ...["--url", `http://127.0.0.1:${port}/hooks`, "--port", String(port), "--json", "--show-secret"],
+          ...["--forward-to", `http://127.0.0.1:${await freePort()}/webhooks`],
+        ],
+        { env: listenEnv(folder) },
+      );
+      expect(JSON.parse(await running.firstOutput())).toMatchObject({
+        ready: true,
+        port,
+        signingSecret: expect.any(String),
+      });
+      await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+      await expect.poll(() => running.written()).toMatch(/ECONNREFUSED: Nothing listens/);
+      running.stop();
+      expect((await running.result()).code).toBe(0);
+    }));
 
-  it("ends within seconds while a receiver does not respond, and reaches one on ::1 by localhost", async () => {
-    const app = createServer();
-    const arrived = once(app, "request");
-    app.listen(0, "::1");
-    await once(app, "listening");
-    const port = await freePort();
-    const { port: appPort } = app.address() as AddressInfo;
-    const running = startCommand(
-      runListenCommand,
-      [
-        ...["--url", `http://127.0.0.1:${port}/hooks`, "--port", String(port)],
-        ...["--forward-to", `app.localhost:${appPort}/webhooks`],
-      ],
-      { env: env() },
-    );
-    await running.firstOutput();
-    await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    const [request] = await arrived;
-    expect(request.headers.host).toBe(`app.localhost:${appPort}`);
-    running.stop();
-    const { code, out } = await running.result();
-    expect([code, out]).toEqual([
-      0,
-      expect.stringMatching(/delivery --- task\.running .* closed the connection/),
-    ]);
-    app.closeAllConnections();
-    app.close();
-  });
+  it("ends within seconds while a receiver does not respond, and reaches one on ::1 by localhost", () =>
+    withFolder(async (folder) => {
+      const app = createServer();
+      const arrived = once(app, "request");
+      app.listen(0, "::1");
+      await once(app, "listening");
+      const port = await freePort();
+      const { port: appPort } = app.address() as AddressInfo;
+      const running = startCommand(
+        runListenCommand,
+        [
+          ...["--url", `http://127.0.0.1:${port}/hooks`, "--port", String(port)],
+          ...["--forward-to", `app.localhost:${appPort}/webhooks`],
+        ],
+        { env: listenEnv(folder) },
+      );
+      await running.firstOutput();
+      await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+      const [request] = await arrived;
+      expect(request.headers.host).toBe(`app.localhost:${appPort}`);
+      running.stop();
+      const { code, out } = await running.result();
+      expect([code, out]).toEqual([
+        0,
+        expect.stringMatching(/delivery --- task\.running .* closed the connection/),
+      ]);
+      app.closeAllConnections();
+      app.close();
+    }));
 
   it("expects both addresses, and no loop", async () => {
     const usage = async (argv: readonly string[]) => {

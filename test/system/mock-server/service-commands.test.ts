@@ -1,7 +1,8 @@
 // Commands for the real service are killed at each of their requests, by a proxy between them and a mock: before the request
 // arrives, after it took effect, and so that it arrives once the next start has ended.
 
-import { readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
@@ -69,7 +70,7 @@ interface Case {
 
 const foreign = {
   url: "https://app.example.com/hooks",
-  description: "workspace-tasks listen 0123456789abcdef 2147483647 0123456789abcdef",
+  description: "workspace-tasks listen 0123456789abcdef",
 };
 
 /** A mock with an endpoint that looks like one of `listen`, but is of another machine; it must stay. */
@@ -79,7 +80,7 @@ const withMock = (run: (given: Case) => Promise<void>) =>
     const { baseUrl, apiKey } = mock;
     await using client = createClient({ baseUrl, apiKey });
     await client.webhooks.endpoints.create(foreign);
-    const env = { WORKSPACE_TASKS_API_KEY: apiKey };
+    const env = { WORKSPACE_TASKS_API_KEY: apiKey, XDG_STATE_HOME: folder };
     const count = async () => {
       const all = await client.webhooks.endpoints.list({ limit: 100 }).toArray();
       expect(all.filter(({ description }) => description === foreign.description)).toHaveLength(1);
@@ -89,9 +90,25 @@ const withMock = (run: (given: Case) => Promise<void>) =>
   });
 
 const start = (argv: readonly string[], baseUrl: string, env: Case["env"]) =>
-  new RunningProgram([...packageFlags, bin, ...argv], {
+  startBy([process.execPath], argv, baseUrl, env);
+
+/** @param launcher a command that runs Node, with its arguments */
+function startBy(
+  [command, ...flags]: readonly string[],
+  argv: readonly string[],
+  baseUrl: string,
+  env: Case["env"],
+) {
+  return new RunningProgram([...flags, ...packageFlags, bin, ...argv], {
+    command,
     env: { ...env, WORKSPACE_TASKS_BASE_URL: baseUrl, npm_lifecycle_event: undefined },
   });
+}
+
+const inNamespace = ["unshare", "-p", "-f", "--mount-proc"];
+const hasNamespaces =
+  process.platform === "linux" &&
+  spawnSync(inNamespace[0] ?? "", [...inNamespace.slice(1), "true"]).status === 0;
 
 const listenArguments = async () => {
   const port = await freePort();
@@ -109,14 +126,19 @@ async function startAgain({ mock, env }: Case, proxied: string): Promise<void> {
   const { code, out, err } = await again.result();
   expect([
     code,
-    err.replaceAll(/workspace-tasks listen: removed the endpoint \S+ of an earlier run\s*/g, ""),
+    err.replaceAll(
+      /workspace-tasks listen: (?:removed the endpoint \S+ of an earlier run|waits up to a minute to see whether .+ runs)\s*/g,
+      "",
+    ),
   ]).toEqual([0, ""]);
   expect(out + err).not.toMatch(/whsec_/);
   expect(out + err).not.toContain(mock.apiKey);
 }
 
+const recordsIn = (folder: string) => readdir(join(folder, "workspace-tasks/listen")).catch(() => []);
+
 /** The requests of a whole run, each of which is interrupted. */
-const listenRequests = ["", "ListWebhookEndpoints", "CreateWebhookEndpoint", "DeleteWebhookEndpoint"];
+const listenRequests = ["", "Me", "ListWebhookEndpoints", "CreateWebhookEndpoint", "DeleteWebhookEndpoint"];
 
 describe("workspace-tasks listen", () => {
   // All of them at full depth; else those that change something.
@@ -125,16 +147,18 @@ describe("workspace-tasks listen", () => {
     .filter(([operation]) => isFullDepth || /Create|Delete/.test(operation))
     .flatMap(([, request]) => (["before", "after", "late"] as const).map((when) => [request, when] as const));
 
-  it("sends these requests, and leaves no endpoint", () =>
+  it("sends these requests, and leaves neither endpoint nor record", () =>
     withMock(async (given) => {
       await using proxy = await createProxy(given.mock, { when: "before", act() {} });
       using program = start(["listen", ...(await listenArguments())], proxy.origin, given.env);
       await program.said(/Ctrl\+C removes/);
       expect(await given.count()).toBe(1);
+      expect(await recordsIn(given.folder)).toHaveLength(2);
       program.signal("SIGINT");
       expect((await program.ended()).code).toBe(0);
       expect(proxy.operations.slice(1)).toEqual(listenRequests.slice(1));
       expect(await given.count()).toBe(0);
+      expect(await recordsIn(given.folder)).toEqual([]);
     }));
 
   it.each(steps)("killed at request %i, %s it arrives: the next start finds what is left", (request, when) =>
@@ -180,7 +204,29 @@ describe("workspace-tasks listen", () => {
       }),
   );
 
-  it("leaves the endpoint of a run that still runs", () =>
+  it.skipIf(!hasNamespaces)(
+    "leaves the endpoint of a run that still runs in another process namespace, such as that of a container",
+    () =>
+      withMock(async (given) => {
+        const { mock, env } = given;
+        const startThere = async () =>
+          startBy(
+            [...inNamespace, process.execPath],
+            ["listen", ...(await listenArguments())],
+            mock.baseUrl,
+            env,
+          );
+        // Both have the process id 1.
+        using running = await startThere();
+        await running.said(/Ctrl\+C removes/);
+        using other = await startThere();
+        await other.said(/Ctrl\+C removes/);
+        expect(await given.count()).toBe(2);
+      }),
+    60_000,
+  );
+
+  it("leaves the endpoint of a run that still runs, and records of another service", () =>
     withMock(async (given) => {
       const { mock, env } = given;
       using running = start(["listen", ...(await listenArguments())], mock.baseUrl, env);
@@ -189,6 +235,12 @@ describe("workspace-tasks listen", () => {
       expect(await given.count()).toBe(1);
       running.signal("SIGKILL");
       await running.ended();
+      await using other = await createMockServer({ seed: 2 });
+      await startAgain(
+        { ...given, mock: other, env: { ...env, WORKSPACE_TASKS_API_KEY: other.apiKey } },
+        other.baseUrl,
+      );
+      expect(await given.count()).toBe(1);
       await startAgain(given, mock.baseUrl);
       expect(await given.count()).toBe(0);
     }));

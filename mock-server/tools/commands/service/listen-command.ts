@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   CommandError,
@@ -23,16 +25,19 @@ import {
   reasonOf,
   withoutSecrets,
 } from "@workspace-tasks/mock-server/parts";
-import { isWorkspaceTasksError, type WebhookEndpoint, type WebhookEndpoints } from "@workspace-tasks/sdk";
+import { isWorkspaceTasksError, type WebhookEndpoint } from "@workspace-tasks/sdk";
 import { connectionCodeOf } from "../../connection-errors.ts";
 import {
   createForwarder,
   type ForwardedDelivery,
-  isLeft,
-  newMark,
+  type Owner,
   probeHeader,
+  type RecordedRun,
   type RejectedRequest,
-  removeEndpoint,
+  recordRun,
+  removeLeft,
+  removeMarked,
+  type StateOptions,
 } from "../../listen.ts";
 import { withoutSecrets as shownUrl } from "../parse-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
@@ -139,60 +144,79 @@ async function listen(options: Listening, service: Service, io: cli.CommandIo): 
 interface Opened {
   readonly endpoint: WebhookEndpoint;
   readonly signingSecret: string;
+  readonly run: RecordedRun;
 }
 
 /** Removes what earlier runs have left, and creates the endpoint of this one. Leaves nothing when it fails. */
 async function openEndpoint(
   { url, events }: Listening,
-  { client }: Service,
+  service: Service,
   io: cli.CommandIo,
 ): Promise<Opened> {
-  const { endpoints } = client.webhooks;
+  const { endpoints } = service.client.webhooks;
   const call = { signal: io.stop };
+  const owner = await ownerOf(service, io);
+  const state: StateOptions = { folder: stateFolder(io), clock: systemClock, signal: io.stop };
+  await removeLeft(owner, endpoints, state, {
+    onRemoved: (left) => cli.writeNotice(io, "listen", `removed the endpoint ${left} of an earlier run`),
+    onWait: (other) => cli.writeNotice(io, "listen", `waits up to a minute to see whether ${other} runs`),
+  });
   const all = await endpoints.list({ limit: 100 }, call).toArray();
-  const left = all.filter((each) => isLeft(each, systemClock));
-  for (const each of left) {
-    await removeEndpoint(each.id, endpoints, call);
-    cli.writeNotice(io, "listen", `removed the endpoint ${each.url} of an earlier run`);
-  }
-  const isSame = (each: WebhookEndpoint) => URL.canParse(each.url) && new URL(each.url).href === url.href;
-  const other = all.find((each) => isSame(each) && !left.includes(each));
+  const other = all.find((each) => URL.canParse(each.url) && new URL(each.url).href === url.href);
   if (other)
     throw new CommandError(
       `--url: endpoint ${other.id} has this URL already, and its deliveries would arrive here with another secret; use another path, or workspace-tasks endpoints delete ${other.id}`,
     );
-  const mark = newMark();
-  io.onKill?.(() => `${leftText(mark)}\n`);
+  const run = await recordRun(owner, state).catch((error: unknown) => {
+    const why = `${state.folder}: ${reasonOf(error)}`;
+    throw new CommandError(`cannot record the endpoint in ${why}; XDG_STATE_HOME names another folder`);
+  });
+  io.onKill?.(() => `${leftText(run.mark)}\n`);
   try {
     const eventTypes = events.length === 0 ? null : events;
-    return await endpoints.create({ url: url.href, description: mark, eventTypes }, call);
+    const created = await endpoints.create({ url: url.href, description: run.mark, eventTypes }, call);
+    return { ...created, run };
   } catch (error) {
-    if (!isWorkspaceTasksError(error) || error.outcome === "unknown") await removeUnknown(mark, endpoints);
+    if (isWorkspaceTasksError(error) && error.outcome !== "unknown") await run.forget();
+    else await removeUnknown(run, service);
     throw error;
   }
 }
+
+async function ownerOf({ client, baseUrl }: Service, io: cli.CommandIo): Promise<Owner> {
+  const me = await client.me({ signal: io.stop });
+  if (me.__typename === "WorkspaceUser") return { baseUrl, workspaceId: me.workspace.id };
+  throw new CommandError("expected the key of a workspace, got one of an account");
+}
+
+const stateFolder = ({ env }: cli.CommandIo) =>
+  join(env["XDG_STATE_HOME"] || join(homedir(), ".local", "state"), "workspace-tasks", "listen");
 
 /** The signal of the command has ended already. */
 const lastCall = { deadlineMs: 15_000 };
 
 /** The request may have arrived: what it created is removed now, or at the next start. */
-async function removeUnknown(mark: string, endpoints: WebhookEndpoints): Promise<void> {
-  try {
-    const all = await endpoints.list({ limit: 100 }, lastCall).toArray();
-    const created = all.find(({ description }) => description === mark);
-    if (created) return await removeEndpoint(created.id, endpoints, lastCall);
-  } catch {
-    // The error of the creation is the one that says why.
-  }
-  throw new CommandError(`the outcome of the request is unknown: ${leftText(mark)}`);
+async function removeUnknown(run: RecordedRun, { client }: Service): Promise<void> {
+  const removed = await removeMarked(run.mark, client.webhooks.endpoints, lastCall).catch(() => []);
+  if (removed.length > 0) return run.forget();
+  await run.release();
+  throw new CommandError(`the outcome of the request is unknown: ${leftText(run.mark)}`);
 }
 
-async function closeEndpoint({ endpoint }: Opened, { client }: Service, io: cli.CommandIo): Promise<0 | 1> {
+async function closeEndpoint(
+  { endpoint, run }: Opened,
+  { client }: Service,
+  io: cli.CommandIo,
+): Promise<0 | 1> {
   try {
-    await removeEndpoint(endpoint.id, client.webhooks.endpoints, lastCall);
+    await client.webhooks.endpoints.delete(endpoint.id, lastCall).catch((error: unknown) => {
+      if (!isWorkspaceTasksError(error, "NOT_FOUND")) throw error;
+    });
+    await run.forget();
     return 0;
   } catch (error) {
-    cli.writeNotice(io, "listen", `${reasonOf(error)}: ${leftText(endpoint.description)}`);
+    cli.writeNotice(io, "listen", `${reasonOf(error)}: ${leftText(run.mark)}`);
+    await run.release();
     return 1;
   } finally {
     io.onKill?.(() => "");
@@ -200,7 +224,7 @@ async function closeEndpoint({ endpoint }: Opened, { client }: Service, io: cli.
 }
 
 const leftText = (mark: string) =>
-  `the endpoint described as "${mark}" may be left; the next workspace-tasks listen on this machine with this key removes it`;
+  `the endpoint described as "${mark}" may be left; the next workspace-tasks listen with this key removes it`;
 
 async function startServer(server: Server, port: number): Promise<number> {
   server.listen(port, "127.0.0.1");
