@@ -79,7 +79,7 @@ export function parseCaptured(text: string): readonly CapturedDelivery[] {
     .split("\n")
     .flatMap((line, index) => (line.trim() === "" ? [] : [parseLine(line, index)]));
   if (captured.length === 0) throw new Error("it has no delivery");
-  return captured.toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
+  return withoutCopies(captured.toSorted((a, b) => a.receivedAtMs - b.receivedAtMs));
 }
 
 function parseLine(line: string, index: number): CapturedDelivery {
@@ -96,4 +96,16 @@ function parseLine(line: string, index: number): CapturedDelivery {
     body: Buffer.from(body, "base64"),
     responded: status,
   };
+}
+
+/** An attempt may be written down twice. A retry has another time, and another signature. */
+function withoutCopies(captured: readonly CapturedDelivery[]): readonly CapturedDelivery[] {
+  const seen = new Set<string>();
+  return captured.filter(({ headers, body }) => {
+    const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature } = headers;
+    const key = JSON.stringify([id, timestamp, signature, body.toString("base64")]);
+    const isCopy = id !== undefined && seen.has(key);
+    seen.add(key);
+    return !isCopy;
+  });
 }

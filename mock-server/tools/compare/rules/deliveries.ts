@@ -74,23 +74,40 @@ const payloadRule = (name: KnownEventName): Rule => {
   );
 };
 
-/** The waits, in milliseconds, of the delivery that was attempted most often until it was accepted. */
+/** A delivery that arrives this much later than the fastest one after its event is a retry, or was held up. */
+const lateMs = 4_000;
+
+/** Whether an attempt arrived as soon after its event as others do, whatever the difference between the two clocks. */
+function promptness(deliveries: readonly Delivery[]): (attempt: Delivery | undefined) => boolean {
+  const lagOf = ({ receivedAtMs, event }: Delivery) => receivedAtMs - Date.parse(String(event["occurredAt"]));
+  const least = Math.min(...deliveries.map(lagOf).filter((lag) => !Number.isNaN(lag)));
+  return (attempt) => attempt !== undefined && !(lagOf(attempt) - least > lateMs);
+}
+
+/**
+ * The waits, in milliseconds, of the delivery that was attempted most often until it was accepted, of those whose first
+ * attempt is known: a receiver that missed it saw a later part of the schedule.
+ */
 function waitsOf(deliveries: readonly Delivery[]): readonly number[] {
-  const runs = attemptsOf(deliveries).map((attempts) => {
-    // What arrives after an accepted attempt is sent again for another reason.
-    const acceptedAt = attempts.findIndex(({ responded }) => responded !== null && responded < 300);
-    return acceptedAt < 0 ? attempts : attempts.slice(0, acceptedAt + 1);
-  });
+  const isPrompt = promptness(deliveries);
+  const runs = attemptsOf(deliveries)
+    .filter(([first]) => isPrompt(first))
+    .map((attempts) => {
+      // What arrives after an accepted attempt is sent again for another reason.
+      const acceptedAt = attempts.findIndex(({ responded }) => responded !== null && responded < 300);
+      return acceptedAt < 0 ? attempts : attempts.slice(0, acceptedAt + 1);
+    });
   const [most = []] = runs.toSorted((a, b) => b.length - a.length);
   return most.slice(1).map(({ receivedAtMs }, index) => receivedAtMs - (most[index]?.receivedAtMs ?? 0));
 }
 
-/** Waits differ by network, queues and jitter, and a receiver that missed the first attempts saw a later part of the schedule. */
+/** Waits differ by network, queues and jitter. */
 const waitsAgree = (expected: Fact, found: Fact): boolean => {
   const [schedule, waits] = [expected as readonly number[], found as readonly number[]];
-  const isNear = (wait: number, wanted = Number.NaN) =>
-    Math.abs(wanted - wait) <= Math.max(3_000, wanted / 4);
-  return schedule.some((_, missed) => waits.every((wait, index) => isNear(wait, schedule[missed + index])));
+  return waits.every((wait, index) => {
+    const wanted = schedule[index];
+    return wanted === undefined || Math.abs(wanted - wait) <= Math.max(3_000, wanted / 4);
+  });
 };
 
 const clockSecondsMax = 60;
