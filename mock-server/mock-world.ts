@@ -262,7 +262,7 @@ const createOverride =
       );
     }
     const world = worlds.current;
-    checkOverride(world, operation, options);
+    checkOverride(world, operation, typeof respond === "function" ? {} : respond, options);
     const { overrides } = world;
     const override = overrides.add({ ...options, operation, respond });
     const remove = () => void overrides.remove(override.id);

@@ -24,7 +24,7 @@ export const overrideRoutes = {
     run({ worlds }, { operation, data, patch, errors, ...options }) {
       const world = worlds.current;
       const respond = { ...(data === undefined ? {} : { data }), patch, errors };
-      checkOverride(world, operation, options);
+      checkOverride(world, operation, respond, options);
       const override = world.overrides.add({ ...options, operation, respond });
       world.emit({ type: "overrides.changed" });
       return viewOverride(override);

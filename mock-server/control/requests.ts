@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as z from "zod";
 import { difference, jsonDifferences } from "../checks.ts";
-import { requireOperation } from "../graphql/checks.ts";
+import { knownOperation } from "../graphql/checks.ts";
 import { redactJson, redactVariables } from "../graphql/redaction.ts";
 import { found } from "../rules/service-error.ts";
 import { routerNames } from "../state/fault.ts";
@@ -135,7 +135,7 @@ export const requestRoutes = {
       options,
     ) {
       // With a misspelt operation a wait fails without its cause, and `times: 0` never does.
-      if (filter.operation !== undefined) requireOperation(filter.operation, filter.router);
+      if (filter.operation !== undefined) knownOperation(filter.operation, filter.router);
       const expectation = {
         noun: "request",
         items: () => world.journal.entries().filter(({ sequence }) => sequence > after),

@@ -8,6 +8,7 @@ import * as graphql from "graphql";
 import { keyIdOf, requireToken } from "../rules/identity.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";
+import { DataError } from "./checks.ts";
 import type { PreparedOperation } from "./documents.ts";
 import type { RequestContext } from "./request.ts";
 import { plainSchema, routerSchema } from "./schema.ts";
@@ -81,9 +82,6 @@ function withOverrides(
     [operation]: new graphql.GraphQLObjectType({ ...rootConfig, fields }),
   });
 }
-
-/** Data that the request or the schema does not allow; the message begins with its path. */
-class DataError extends Error {}
 
 interface Overridden extends Field {
   readonly context: RequestContext;

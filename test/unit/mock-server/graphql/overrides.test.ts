@@ -1,6 +1,7 @@
-import type { MockServer, OverrideOptions } from "@workspace-tasks/mock-server";
+import type { MockServer, OverrideOptions, OverrideResponse } from "@workspace-tasks/mock-server";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
+
 import { checkedControlClient, jsonPost, workspaceToken } from "../../../support/mock-client.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
@@ -74,27 +75,31 @@ describe("an override with data", () => {
     expect((await send(mock, me, {}, token)).errors?.[0]?.extensions?.code).toBe("RATE_LIMITED");
   });
 
-  it.for([
-    [{ ...user, role: "owner" }, 'me.role: Enum "WorkspaceRole" cannot represent value: "owner"'],
-    [{ __typename: "WorkspaceUser", role: "l1", user }, "me.id: Cannot return null for non-nullable field"],
-    [{ role: "l1" }, "me: expected __typename"],
-  ] as const)(
-    "fails the request with %j, unless it is invalid on purpose",
-    async ([data, message], { mock }) => {
-      mock.override("me", { data });
-      const { errors, ...response } = await send(mock, me);
-      expect(response).toEqual({ data: { me: null } });
-      expect(errors).toMatchObject([
-        {
-          message: expect.stringContaining(`override 1 of ${message}`),
-          path: ["me"],
-          extensions: { code: "INTERNAL_SERVER_ERROR" },
-        },
-      ]);
-      mock.override("me", { data }, { invalid: true });
-      expect(await send(mock, me)).toEqual({ data: { me: data } });
-    },
-  );
+  it.for<[OverrideResponse, string]>([
+    [{ data: { ...user, role: "owner" } }, 'data.role: expected "admin", "l1", "l2", "l3", got "owner"'],
+    [{ data: { ...user, rol: "l1" } }, "data: unknown field rol of WorkspaceUser; did you mean role?"],
+  ])("is rejected with %j, unless it is invalid on purpose", async ([response, message], { mock }) => {
+    expect(() => mock.override("me", response)).toThrow(message);
+    await expect(mock.control.addOverride({ operation: "me", ...response } as never)).rejects.toMatchObject({
+      code: "BODY_INVALID",
+      message: expect.stringContaining(message),
+    });
+    mock.override("me", response, { invalid: true });
+    expect(await send(mock, me)).toEqual({ data: { me: response.data } });
+  });
+
+  it("names a selected field that it lacks", async ({ mock }) => {
+    mock.override("me", { data: { __typename: "WorkspaceUser", role: "l1", user: { id: "u" } } });
+    const { data, errors } = await send(mock, me);
+    expect(data).toEqual({ me: null });
+    expect(errors).toMatchObject([
+      {
+        message: "override 1 of me.id: Cannot return null for non-nullable field WorkspaceUser.id.",
+        path: ["me"],
+        extensions: { code: "INTERNAL_SERVER_ERROR" },
+      },
+    ]);
+  });
 });
 
 describe("an override with a patch, errors or a function", () => {
@@ -115,6 +120,8 @@ describe("an override with a patch, errors or a function", () => {
       data: { me: null },
       errors: [{ message: "busy", path: ["me"], extensions: { code: "CONFLICT" } }],
     });
+    mock.override("me", { data: { role: "l1" } });
+    expect((await send(mock, me)).errors?.[0]?.message).toContain("override 2 of me: expected __typename");
     mock.override("webhookEventCatalog", { errors: [{ message: "down" }] });
     expect((await send(mock, "{ webhookEventCatalog { name } }")).data).toBeNull();
     mock.override("me", { data: user, errors: [{ message: "partial", path: ["user"] }] });
