@@ -17,6 +17,9 @@ async function start(fixture: ReceiverFixture, tasks: number): Promise<void> {
   await fixture.clock.settle();
 }
 
+/** A batch that is handled again without an end must fail its test, and not hang it. */
+const callsMax = 100;
+
 /** A handler that records the ids of its calls, applies them, and throws when `fails`. */
 function recorder(fails: (ids: readonly string[]) => boolean = () => false) {
   const calls: (readonly string[])[] = [];
@@ -25,7 +28,7 @@ function recorder(fails: (ids: readonly string[]) => boolean = () => false) {
     const ids = items.map(({ id }) => id);
     calls.push(ids);
     transaction.apply(() => applied.push(...ids));
-    if (fails(ids)) throw new Error("bad event");
+    if (calls.length <= callsMax && fails(ids)) throw new Error("bad event");
   };
   return { calls, applied, handler };
 }
