@@ -179,7 +179,13 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
   // Writes nothing that the inbox does not need itself, so that it also works where nothing can be written.
-  const openToRead = openOnce(inbox);
+  let hasOpened = false;
+  const openToRead = openOnce({
+    async open() {
+      await inbox.open();
+      hasOpened = true;
+    },
+  });
   const open = openWithRetentionTime(inbox, openToRead);
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
@@ -239,7 +245,8 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     try {
       await worker.stop(graceMs);
       await stored;
-      await inbox.close();
+      // Once per `open`: other receivers may share the inbox.
+      if (hasOpened) await inbox.close();
     } finally {
       letEnd();
     }

@@ -73,6 +73,7 @@ export function sqliteInbox(
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs } = settings;
   let opener: SqliteOpener | undefined;
+  // Receivers may share the inbox: the last one closes the file.
   let users = 0;
   const file = new SqliteFile(resolveSqlitePath(settings.path));
   const open = (): SqliteOpener => {
@@ -124,6 +125,7 @@ export function sqliteInbox(
     },
     async close() {
       users = Math.max(0, users - 1);
+      if (users > 0) return;
       await writer.close();
       file.close();
     },

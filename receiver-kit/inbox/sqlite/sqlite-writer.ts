@@ -270,7 +270,11 @@ export class SqliteWriter {
 
   /** Closes the file, which is then complete, once everything queued is written. A later use opens it again. */
   async close(): Promise<void> {
-    if (this.#connection) await this.write(() => undefined).catch(() => undefined);
+    // A turn may have begun right behind the write: drivers end the process when a closed connection is used.
+    while (this.#connection) {
+      await this.write(() => undefined).catch(() => undefined);
+      if (!this.#isExclusive && this.#requests.length === 0) break;
+    }
     if (this.#connection) this.#options.checkpoint(this.#connection);
     this.#disconnect();
   }

@@ -59,6 +59,14 @@ describe("receiver.close", () => {
     expect(fixture.clock.pending().timers).toBe(0);
   });
 
+  it("leaves an inbox open that it has not opened: another receiver uses it", async () => {
+    const inbox = memoryInbox();
+    await using fixture = createReceiverFixture({ inbox });
+    await inbox.open();
+    await fixture.receiver.close();
+    expect(inbox.isOpen).toBe(true);
+  });
+
   it("during a start leaves no timer", async () => {
     const opening = deferred();
     const inbox = overrideInbox(memoryInbox(), { open: () => opening.promise });

@@ -24,7 +24,22 @@ async function createFixture() {
     failCommits -= 1;
     throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_FULL" });
   };
-  const driver = (name: string) => interceptSqlite(opener(name), around);
+  const driver = (name: string) => {
+    const connection = interceptSqlite(opener(name), around);
+    let isClosed = false;
+    return {
+      ...connection,
+      isInTransaction() {
+        // libsql ends the process.
+        if (isClosed) throw new Error("a closed connection was used");
+        return connection.isInTransaction();
+      },
+      close() {
+        isClosed = true;
+        connection.close();
+      },
+    };
+  };
   const inbox = sqliteInbox({ path: file, driver, clock });
   await inbox.open();
   await inbox.insert(runningAt("setup", 1));
@@ -99,6 +114,28 @@ describe("transactions that events share on SQLite", () => {
     expect(failed).toMatchObject({ error: { message: expect.stringMatching("overflow") } });
     expect(at.kept()).toEqual([a, c].map((claim) => claim!.orderKey));
     expect(await at.stateOf(b!)).toBe("running");
+  });
+
+  it("are not cut off by another receiver that closes the inbox", async () => {
+    await using at = await createFixture();
+    await at.inbox.open();
+    const [a] = at.claims;
+    const transaction = at.inbox.begin([{ claim: a!, settlement: doneWith(a!) }], { timeoutMs: 1_000 });
+    await transaction.handle.query(write, [a!.orderKey]);
+    await at.inbox.close();
+    await transaction.handle.query(write, ["more"]);
+    expect(await transaction.commit()).toBe("settled");
+    expect(at.kept()).toEqual([a!.orderKey, "more"]);
+  });
+
+  it("are waited for by the last receiver that closes the inbox, when they begin at that moment", async () => {
+    await using at = await createFixture();
+    const [a] = at.claims;
+    const handled = handle(at.inbox, a!);
+    await at.inbox.close();
+    expect(await handled).toEqual({ outcome: "settled" });
+    expect(at.kept()).toEqual([a!.orderKey]);
+    await at.inbox.open();
   });
 
   it("undo an event whose handler exceeds the time limit, and commit the others", async () => {
