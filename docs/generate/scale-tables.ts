@@ -37,14 +37,14 @@ function readCosts(): Costs {
     return firstNumber(cellOf({ ...result, tables }, row, column));
   };
   const drained = (table: string, column: string) => find(drain, "this kit", column, `PostgreSQL, ${table}`);
-  const tier = (row: string) => find(rabbitmq, row, "1 shard");
+  const tier = (row: string) => find(rabbitmq, row, "µs", "each tier");
   const write = drained("one write per event", "server µs") - drained("no write", "server µs");
   return {
     sqlite: find(whole, "SQLite, one process", "µs"),
     postgres: find(whole, "PostgreSQL, one process", "µs"),
     postgresServer: tier("PostgreSQL") + write,
     http: find(rabbitmq, "the RabbitMQ intake", "µs"),
-    store: tier("store: from the queue to the inbox of its shard"),
+    store: tier("store: from the queue to the inbox"),
     handle: drained("one write per event", "µs"),
     broker: tier("three RabbitMQ nodes together"),
     sqliteBytes: find(whole, "SQLite, one process", "bytes kept"),

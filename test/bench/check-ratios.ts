@@ -11,7 +11,7 @@ const attempts = 3;
 const comparisons = [
   {
     file: "verify",
-    argument: "8192 alone",
+    argument: "8192",
     ours: "this kit",
     peer: "standardwebhooks",
     limit: 0.15, // seen: 0.08 to 0.113
@@ -19,7 +19,7 @@ const comparisons = [
   },
   {
     file: "sdk-call",
-    argument: "alone",
+    argument: "",
     ours: "this SDK, rateLimit: false",
     peer: "graphql-request, text",
     limit: 1.5, // seen: 0.95 to 1.08

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { ServerProcess } from "./processes.ts";
 import { sampleBody, signDelivery } from "./sample-delivery.ts";
 import { httpRequest, sendAll } from "./send-all.ts";
-import type { ServerProcess } from "./server-process.ts";
 import { quantile } from "./statistics.ts";
 
 export interface DeliverOptions {
-  /** Of each server. */
-  readonly connections?: number | undefined;
   /** Waits until the handlers of all deliveries have run. */
   readonly untilHandled?: boolean | undefined;
 }
+
+const connections = 64;
 
 /** Per delivery, except for the latency. */
 export interface Delivered {
@@ -22,17 +22,14 @@ export interface Delivered {
   readonly p99Ms: number;
 }
 
-/** Signed deliveries as HTTP requests; built before the measurement. */
-export function deliveryRequests(
-  name: string,
-  count: number,
-  bytes: number,
-  tasks?: number,
-  pathOf = (_index: number) => "/webhooks",
-): Buffer[] {
+/** Signed deliveries, each of another task, as HTTP requests; built before the measurement. */
+export function deliveryRequests(name: string, count: number, bytes: number): Buffer[] {
   return Array.from({ length: count }, (_, index) => {
-    const { headers, body } = signDelivery(`msg_${name}_${index}`, sampleBody(bytes, index, tasks));
-    return httpRequest(pathOf(index), headers, body);
+    const { headers, body } = signDelivery(
+      `msg_${name}_${index}`,
+      sampleBody(bytes, index, Number.POSITIVE_INFINITY),
+    );
+    return httpRequest("/webhooks", headers, body);
   });
 }
 
@@ -40,7 +37,7 @@ export function deliveryRequests(
 export async function deliver(
   servers: readonly ServerProcess[],
   requests: readonly Buffer[],
-  { connections = 64, untilHandled = false }: DeliverOptions = {},
+  { untilHandled = false }: DeliverOptions = {},
 ): Promise<Delivered> {
   const shares = servers.map((_, server) => requests.filter((_, index) => index % servers.length === server));
   const cpuUs = () => sumOf(servers, (server) => server.cpuUs());

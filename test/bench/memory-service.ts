@@ -1,7 +1,7 @@
 import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
-import { systemClock } from "./clock.ts";
-import type { Fetch } from "./load-peer.ts";
 import { listTasksResponse } from "./sample-query.ts";
+
+type Fetch = typeof globalThis.fetch;
 
 /** A service in memory. It responds to the key exchange, and to every other request with 20 tasks. */
 export function createMemoryFetch(): Fetch {
@@ -26,9 +26,12 @@ export function createMemoryClient(rateLimit?: false, requestMs = 520): Workspac
       return fetch(input, init);
     },
     clock: {
-      ...systemClock,
       now: () => Date.UTC(2026, 0, 15, 12) + elapsedMs,
       monotonic: () => elapsedMs,
+      schedule(delayMs, run) {
+        const timer = setTimeout(run, delayMs);
+        return () => clearTimeout(timer);
+      },
     },
     rateLimit,
   });

@@ -116,9 +116,9 @@ const describeRun = ({ date, node, cores, processor, load: [before, after] }: Ma
 function peerVersions(folder: string): string {
   const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
   const { devDependencies } = read("../..");
+  const ownPeers = ["express", "graphql-request", "standardwebhooks"];
   const versions: Record<string, string> = {
-    standardwebhooks: devDependencies.standardwebhooks,
-    express: devDependencies.express,
+    ...Object.fromEntries(ownPeers.map((name) => [name, devDependencies[name]])),
     ...read("peers").dependencies,
   };
   return Object.entries(versions)

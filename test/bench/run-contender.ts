@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { CreateContender } from "./alternate.ts";
 import { startMeter } from "./meter.ts";
+import { answerParent } from "./parent.ts";
 
 const [file = "", argument = "", name = ""] = process.argv.slice(2);
 const { createContender } = (await import(join(import.meta.dirname, file))) as {
@@ -10,12 +11,8 @@ const { createContender } = (await import(join(import.meta.dirname, file))) as {
 };
 const run = await createContender(name, argument);
 
-process.on("disconnect", () => process.exit());
-process.on("message", ({ count }: { count: number }) => void measure(count));
-process.send?.("ready");
-
-async function measure(count: number): Promise<void> {
+answerParent("ready", async ({ count }: { count: number }) => {
   const stop = startMeter();
   await run(count);
-  process.send?.(stop(count));
-}
+  return stop(count);
+});

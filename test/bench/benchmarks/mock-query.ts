@@ -2,19 +2,13 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../ben
 import { atLeast, number, times } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import type { Sample } from "../meter.ts";
+import { type ServerProcess, startServer } from "../processes.ts";
 import { httpRequest, sendAll } from "../send-all.ts";
-import { type ServerProcess, startServer } from "../server-process.ts";
 import { medianIn, type Rounds, ratioIn } from "../statistics.ts";
 
 const ours = "this mock";
 const connections = 20;
-const peers = {
-  "graphql-yoga": "yoga",
-  "Apollo Server": "apollo",
-  mercurius: "mercurius",
-  "graphql-http": "graphql-http",
-  "graphql-http + cache": "graphql-http-cached",
-} as const;
+const peers = { "graphql-yoga": "yoga", "Apollo Server": "apollo" } as const;
 const names = [ours, ...Object.keys(peers)];
 
 interface Query {
@@ -49,9 +43,7 @@ export const benchmark: Benchmark = {
     `HTTP over ${connections} keep-alive connections, each server in its own process, with the same schema. The mock checks the token, applies ` +
     "the rate limit, writes its journal and reads its tasks; the resolvers of the peers return fixed objects. µs of CPU time per request, the " +
     "ratio to the mock, and requests per second of wall time.",
-  notes: [
-    "Of a list nearly all is graphql-js and JSON, in the mock as in the peers that parse and validate a document once.",
-  ],
+  notes: ["Of a list nearly all is graphql-js and JSON, in the mock as in the peers."],
   measure,
 };
 
@@ -61,12 +53,12 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
     const mock = await startServer("servers/mock.ts");
     servers.set(ours, mock);
     for (const [name, kind] of Object.entries(peers)) {
-      servers.set(name, await startServer("peers/graphql-server.mjs", kind));
+      servers.set(name, await startServer("peers/graphql-server.ts", kind));
     }
     const smallRounds = await measureQuery(small, servers, mock, quick);
     const listRounds = await measureQuery(list, servers, mock, quick);
     const goalsOf = (label: string, rounds: Rounds<keyof Sample>) =>
-      ["graphql-yoga", "Apollo Server"].map((peer) =>
+      Object.keys(peers).map((peer) =>
         atLeast(`${label}: ${peer} ÷ this mock`, 2, ratioIn(rounds, ours, peer, "cpuUs")),
       );
     return {

@@ -1,82 +1,52 @@
-import { type Benchmark, type MeasureOptions, measuredFor, type Result, type Table } from "../benchmark.ts";
-import { BacklogStores, type Store, storeNames } from "../drain/backlog-stores.ts";
-import type { Drains } from "../drain/comparison.ts";
+import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { BacklogStores, type Drains, type Store, storeNames } from "../drain.ts";
 import { atMost, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { medianIn, scaled, spreadIn } from "../statistics.ts";
 
 const backlogs = [1_000, 10_000, 100_000, 1_000_000];
-const processCounts = [1, 2, 4];
+const stores = ["postgres", "sqlite"] as const;
 
 const growthGoal = (store: Store) =>
   `cost per event beside ${whole(backlogs.at(-1) ?? 0)} waiting rows ÷ beside 1,000, ${storeNames[store]}, no statistics`;
 
 export const benchmark: Benchmark = {
-  title: "A long backlog, and more processes",
-  question: "Does an event cost more beside a million waiting ones, and what do more processes bring?",
+  title: "A long backlog",
+  question: "Does an event cost more beside a million waiting ones?",
   answer: (result) =>
     `no: it costs ${measuredFor(result, growthGoal("postgres"))} of one beside 1,000 on PostgreSQL, ${measuredFor(result, growthGoal("sqlite"))} on SQLite`,
   about:
-    "As in the benchmark of draining a backlog, without a write for backlogs, and with one for processes.",
-  notes: [
-    "The largest backlog is drained once, the others three times. All processes share two cores with the server.",
-  ],
+    "As in the benchmark of draining a backlog, without a write. The server never analyses the tables, so it has no statistics.",
+  notes: ["The largest backlog is drained once, the others three times."],
   measure,
 };
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
-  await using stores = new BacklogStores();
-  const growth = await measureGrowth(stores, quick);
-  const processes = await measureProcesses(stores, quick);
-  return { goals: growth.goals, tables: [growth.table, processes] };
-}
-
-/** Without statistics: the server never analyses the tables. */
-async function measureGrowth(stores: BacklogStores, quick: boolean) {
+  await using backlog = await BacklogStores.create();
   const sizes = quick ? [200, 1_000] : backlogs;
-  const kits = { postgres: "kit-postgres", sqlite: "kit-sqlite" } as const;
   const measured = new Map<Store, Drains>();
-  for (const store of ["postgres", "sqlite"] as const) {
-    const drainOne = (size: number) => stores.drain(store, kits[store], { writes: false, events: size });
+  for (const store of stores) {
+    const drainOne = (events: number) => backlog.drain(store, `kit-${store}`, { writes: false, events });
     const smaller = await inTurns(sizes.slice(0, -1), { rounds: quick ? 1 : 3 }, drainOne);
     // It takes minutes to fill.
     const largest = await inTurns(sizes.slice(-1), { rounds: 1 }, drainOne);
     measured.set(store, new Map([...smaller, ...largest]));
   }
   const costs = (store: Store) => measured.get(store) ?? new Map();
-  const [smallest = 0, largest = 0] = [sizes[0], sizes.at(-1)];
-  return {
-    goals: (["postgres", "sqlite"] as const).map((store) =>
-      atMost(
-        growthGoal(store),
-        1.3,
-        scaled(spreadIn(costs(store), largest, "wallUs"), 1 / medianIn(costs(store), smallest, "wallUs")),
-        "×",
-      ),
-    ),
-    table: {
-      columns: ["waiting rows", "PostgreSQL, events/s", "SQLite, events/s"],
-      rows: sizes.map((size) => [
-        whole(size),
-        ...(["postgres", "sqlite"] as const).map((store) =>
-          spread(spreadIn(costs(store), size, "perSecond")),
-        ),
-      ]),
-    },
+  const growth = (store: Store) => {
+    const atFirst = medianIn(costs(store), sizes[0], "wallUs");
+    return scaled(spreadIn(costs(store), sizes.at(-1), "wallUs"), 1 / atFirst);
   };
-}
-
-async function measureProcesses(stores: BacklogStores, quick: boolean): Promise<Table> {
-  const rounds = await inTurns(processCounts, { rounds: quick ? 1 : 3 }, (processes) =>
-    stores.drain("postgres", "kit-postgres", { writes: true, events: quick ? 500 : 8_000, processes }),
-  );
   return {
-    columns: ["processes, one write, PostgreSQL", "events/s", "µs", "server µs"],
-    rows: processCounts.map((count) => [
-      String(count),
-      ...(["perSecond", "cpuUs", "serverCpuUs"] as const).map((field) =>
-        spread(spreadIn(rounds, count, field)),
-      ),
-    ]),
+    goals: stores.map((store) => atMost(growthGoal(store), 1.3, growth(store), "×")),
+    tables: [
+      {
+        columns: ["waiting rows", ...stores.map((store) => `${storeNames[store]}, events/s`)],
+        rows: sizes.map((size) => [
+          whole(size),
+          ...stores.map((store) => spread(spreadIn(costs(store), size, "perSecond"))),
+        ]),
+      },
+    ],
   };
 }

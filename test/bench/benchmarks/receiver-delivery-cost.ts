@@ -8,7 +8,7 @@ import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } fro
 import { deliver, deliveryRequests } from "../deliver.ts";
 import { number, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
-import { type ServerProcess, startServer } from "../server-process.ts";
+import { type ServerProcess, startServer } from "../processes.ts";
 import { medianIn, spreadIn } from "../statistics.ts";
 
 const bytes = 700;
@@ -63,7 +63,7 @@ async function receive(folder: string, name: Setup, postgres: PostgresServer, co
       servers.push(await startServer("servers/receiver.ts", `kit-${store}-writing`, url));
     }
     const warmUp = count / 5;
-    const requests = deliveryRequests("cost", warmUp + count, bytes, Number.POSITIVE_INFINITY);
+    const requests = deliveryRequests("cost", warmUp + count, bytes);
     await deliver(servers, requests.slice(0, warmUp), { untilHandled: true });
     const bytesBefore = await bytesIn(url);
     const delivered = await deliver(servers, requests.slice(warmUp), { untilHandled: true });

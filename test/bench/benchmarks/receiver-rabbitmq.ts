@@ -1,5 +1,5 @@
 import { rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
-import { type PostgresDatabase, PostgresServer } from "../../support/postgres.ts";
+import { PostgresServer } from "../../support/postgres.ts";
 import { RabbitmqCluster } from "../../support/rabbitmq.ts";
 import {
   type Benchmark,
@@ -10,20 +10,18 @@ import {
   tableOf,
 } from "../benchmark.ts";
 import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
-import { forkProcess } from "../fork-process.ts";
-import { goal, number, spread, times, whole } from "../format.ts";
+import { atLeast, number, spread, whole } from "../format.ts";
 import { inTurns } from "../in-turns.ts";
 import { startMeter } from "../meter.ts";
+import { forkProcess, startServer } from "../processes.ts";
 import { sampleBody, secret } from "../sample-delivery.ts";
 import { serverCpuUs } from "../server-cpu.ts";
-import { startServer } from "../server-process.ts";
-import type { ShardCosts, ShardRequest } from "../shards/shard-process.ts";
+import type { ShardCosts, ShardRequest } from "../shard-process.ts";
 import { medianIn, type Rounds, ratioIn, spreadIn } from "../statistics.ts";
 
 const bytes = 700;
 const tiers = { "kit-rabbitmq": "the RabbitMQ intake", "kit-postgres": "one PostgreSQL inbox" } as const;
 type Tier = keyof typeof tiers;
-const shardCounts = [1, 2, 4] as const;
 
 /** CPU time per delivery, in µs. */
 interface TierCosts extends ShardCosts {
@@ -35,7 +33,7 @@ interface TierCosts extends ShardCosts {
 }
 const steps = {
   accept: "accept: from the verified delivery to the acknowledgement",
-  store: "store: from the queue to the inbox of its shard",
+  store: "store: from the queue to the inbox",
   handle: "handle, without a transaction",
   broker: "three RabbitMQ nodes together",
   database: "PostgreSQL",
@@ -44,23 +42,19 @@ type Step = keyof TierCosts;
 const stepNames = Object.keys(steps) as Step[];
 const kitSteps = stepNames.slice(0, 3);
 
-const goals = {
-  http: "one PostgreSQL inbox ÷ RabbitMQ intake, CPU time of the HTTP tier per delivery",
-  flat: (step: Step) => `4 shards ÷ 1 shard, CPU time per delivery: ${step}`,
-} as const;
+const httpGoal = "one PostgreSQL inbox ÷ RabbitMQ intake, CPU time of the HTTP tier per delivery";
 
 export const benchmark: Benchmark = {
   title: "Behind RabbitMQ",
-  question: "What does a delivery cost in each tier with RabbitMQ in front of shards?",
+  question: "What does a delivery cost in each tier with RabbitMQ in front of PostgreSQL?",
   answer: (result) => {
-    const cells = kitSteps.map((step) => `${step} ${cellOf(result, steps[step], "1 shard")} µs`);
-    return `${cells.join(", ")}; in the HTTP tier, one PostgreSQL inbox costs ${measuredFor(result, goals.http)} as much`;
+    const cells = kitSteps.map((step) => `${step} ${cellOf(result, steps[step], "µs")} µs`);
+    return `${cells.join(", ")}; in the HTTP tier, one PostgreSQL inbox costs ${measuredFor(result, httpGoal)} as much`;
   },
   about:
     `Deliveries of ${bytes} bytes. First whole requests to a receiver under Express over 64 connections, which acknowledges after the confirm of three RabbitMQ nodes, or after the commit of PostgreSQL. ` +
-    "Then each tier alone, with as many deliveries for each shard. Brokers, databases and senders run on the same two cores; µs are CPU time, of the " +
+    "Then each tier alone, with one shard. Brokers, databases and senders run on the same two cores; µs are CPU time, of the " +
     "Node process unless a row says otherwise.",
-  notes: ["The shards are databases of one server, and one process serves all of them, after a warm-up."],
   measure,
 };
 
@@ -72,10 +66,10 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const http = await inTurns(Object.keys(tiers) as Tier[], rounds, (tier, round) =>
     receive(servers, tier, round, quick ? 300 : 3_000),
   );
-  const shards = await inTurns(shardCounts, { rounds: quick ? 1 : 3 }, (count, round) =>
-    passThrough(servers, count, round, quick ? 200 : 5_000),
+  const alone = await inTurns(["steps"], { rounds: quick ? 1 : 3 }, (_, round) =>
+    passThrough(servers, round, quick ? 200 : 5_000),
   );
-  return resultOf(http, shards);
+  return resultOf(http, alone);
 }
 
 interface Servers {
@@ -87,48 +81,33 @@ async function receive({ postgres, cluster }: Servers, tier: Tier, round: number
   await using database = await postgres.database();
   const store = tier === "kit-postgres" ? database.url : `${cluster.urls[0]}#http-${round}`;
   await using server = await startServer("servers/receiver.ts", tier, store);
-  const requests = deliveryRequests(`tier${round}`, 3 * count, bytes, Number.POSITIVE_INFINITY);
+  const requests = deliveryRequests(`tier${round}`, 3 * count, bytes);
   await deliver([server], requests.slice(count));
   return await deliver([server], requests.slice(0, count));
 }
 
-/** As many deliveries for each shard, whatever their number. */
-async function passThrough(
-  servers: Servers,
-  shards: number,
-  round: number,
-  perShard: number,
-): Promise<TierCosts> {
-  const { postgres, cluster } = servers;
+async function passThrough({ postgres, cluster }: Servers, round: number, count: number): Promise<TierCosts> {
   const urls = cluster.urls.slice(0, 1);
   const used = () => ({
     broker: cluster.pids.reduce((sum, pid) => sum + serverCpuUs(pid), 0),
     database: serverCpuUs(postgres.pid),
   });
-  await using child = await forkProcess("shards/shard-process.ts", []);
-  const pass = async (name: string, count: number, databases: readonly PostgresDatabase[]) => {
-    const topology = { urls, name, shards: databases.length };
-    const accept = await publish(topology, count);
-    const request: ShardRequest = { urls, name, count, databases: databases.map(({ url }) => url) };
+  await using child = await forkProcess("shard-process.ts", []);
+  const pass = async (name: string) => {
+    await using database = await postgres.database();
+    const accept = await publish({ urls, name, shards: 1 }, count);
+    const request: ShardRequest = { urls, name, count, database: database.url };
     return { accept, ...((await child.request(request)) as ShardCosts) };
   };
-  const databases: PostgresDatabase[] = [];
-  try {
-    for (let shard = 0; shard < shards; shard++) databases.push(await postgres.database());
-    await using warmUp = await postgres.database();
-    await pass(`warm-up-${shards}-${round}`, perShard, [warmUp]);
-    const before = used();
-    const count = perShard * shards;
-    const costs = await pass(`shards-${shards}-${round}`, count, databases);
-    const after = used();
-    return {
-      ...costs,
-      broker: (after.broker - before.broker) / count,
-      database: (after.database - before.database) / count,
-    };
-  } finally {
-    for (const database of databases) await database[Symbol.asyncDispose]();
-  }
+  await pass(`warm-up-${round}`);
+  const before = used();
+  const costs = await pass(`measured-${round}`);
+  const after = used();
+  return {
+    ...costs,
+    broker: (after.broker - before.broker) / count,
+    database: (after.database - before.database) / count,
+  };
 }
 
 /** CPU time per delivery, with 256 in flight. */
@@ -156,22 +135,14 @@ async function publish(
   return cpuUs;
 }
 
-function resultOf(http: Rounds<keyof Delivered>, shards: Rounds<Step>): Result {
-  const cheaper = ratioIn(http, "kit-rabbitmq", "kit-postgres", "cpuUs");
+function resultOf(http: Rounds<keyof Delivered>, rounds: Rounds<Step>): Result {
   return {
-    goals: [
-      goal(goals.http, "≥ 1 ×", times(cheaper), cheaper.median >= 1),
-      ...kitSteps.map((step) => {
-        const growth = ratioIn(shards, 1, 4, step);
-        return goal(goals.flat(step), "≤ 1.15 ×", times(growth), growth.median <= 1.15);
-      }),
-    ],
+    goals: [atLeast(httpGoal, 1, ratioIn(http, "kit-rabbitmq", "kit-postgres", "cpuUs"))],
     tables: [
-      tableOf(
-        ["each tier", ...shardCounts.map((count) => `${count} shard${count > 1 ? "s" : ""}`)],
-        stepNames,
-        (step) => [steps[step], ...shardCounts.map((count) => spread(spreadIn(shards, count, step)))],
-      ),
+      tableOf(["each tier", "µs"], stepNames, (step) => [
+        steps[step],
+        spread(spreadIn(rounds, "steps", step)),
+      ]),
       tableOf(
         ["HTTP tier, whole request", "µs", "acknowledged per second", "p99"],
         Object.keys(tiers) as Tier[],

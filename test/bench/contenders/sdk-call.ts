@@ -1,6 +1,6 @@
+import { parse } from "graphql";
 import { GraphQLClient } from "graphql-request";
 import type { CreateContender } from "../alternate.ts";
-import { type CreatePeerClients, loadPeerClients } from "../load-peer.ts";
 import { createMemoryClient, createMemoryFetch } from "../memory-service.ts";
 import { listTasksText } from "../sample-query.ts";
 
@@ -9,22 +9,18 @@ const variables = { limit: 20 };
 
 type Call = () => Promise<unknown>;
 
-const own: Readonly<Record<string, () => Call>> = {
+const calls: Readonly<Record<string, () => Call>> = {
   "fetch + JSON.parse": rawCall,
   "this SDK": () => sdkCall(),
   "this SDK, rateLimit: false": () => sdkCall(false),
-  "graphql-request, text": graphqlRequestCall,
+  "graphql-request, DocumentNode": () => graphqlRequestCall(parse(listTasksText)),
+  "graphql-request, text": () => graphqlRequestCall(listTasksText),
 };
 
-/**
- * One call, with a `fetch` that responds from memory. Every process loads the peers, because a larger heap is collected
- * less often.
- *
- * @param argument `alone`: without the peers, which may not be installed
- */
-export const createContender: CreateContender = async (name, argument) => {
-  const createPeerClients = argument === "alone" ? () => [] : await loadPeerClients();
-  const call = own[name]?.() ?? peerCall(name, createPeerClients);
+/** One call, with a `fetch` that responds from memory. */
+export const createContender: CreateContender = (name) => {
+  const call = calls[name]?.();
+  if (!call) throw new Error(`there is no contender ${name}`);
   return async (count) => {
     for (let done = 0; done < count; done++) await call();
   };
@@ -47,19 +43,10 @@ function sdkCall(rateLimit?: false): Call {
   return () => client.request(listTasksText, variables);
 }
 
-function graphqlRequestCall(): Call {
+function graphqlRequestCall(document: string | ReturnType<typeof parse>): Call {
   const client = new GraphQLClient(url, {
     fetch: createMemoryFetch(),
     headers: { authorization: "Bearer token" },
   });
-  return () => client.request(listTasksText, variables);
-}
-
-function peerCall(name: string, createPeerClients: CreatePeerClients): Call {
-  // @linear/sdk uses the global one.
-  globalThis.fetch = createMemoryFetch();
-  const peers = createPeerClients(listTasksText, globalThis.fetch, { throttled: false });
-  const peer = peers.find((each) => each.name === name);
-  if (!peer) throw new Error(`there is no contender ${name}`);
-  return () => peer.call(variables);
+  return () => client.request(document, variables);
 }

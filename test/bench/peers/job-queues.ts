@@ -1,82 +1,73 @@
 import { Logger, makeWorkerUtils, type Runner, run as runGraphileWorker } from "graphile-worker";
-import Database from "libsql";
 import pg from "pg";
 import { PgBoss } from "pg-boss";
-import { better, defineQueue, defineWorker } from "plainjob";
 import {
+  bodyBytes,
   type CreateDrainer,
   concurrency,
   type Drainer,
   type DrainerOptions,
   effectsTable,
-} from "../drain/drainer.ts";
+} from "../drainer.ts";
 import { sampleBody } from "../sample-delivery.ts";
-
-const bodyBytes = 1_024;
-const insertEffect = "INSERT INTO effects VALUES ($1, $2)";
-const payloads = (from: number, count: number) =>
-  Array.from({ length: count }, (_, index) => sampleBody(bodyBytes, from + index).toString());
 
 /** Job queues that one would put behind a hand-written receiver. Each handles at least once and in no order. */
 export const jobQueues: Readonly<Record<string, CreateDrainer>> = {
-  "graphile-worker": (options) => graphileWorker(options, {}),
-  "graphile-worker, local queue": (options) =>
-    graphileWorker(options, { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }),
-  /** Each job is added when the one before was handled. */
-  "graphile-worker, live": (options) => graphileWorker(options, {}, true),
-  "pg-boss": (options) => pgBoss(options, false),
-  "pg-boss, transactional": (options) => pgBoss(options, true),
-  plainjob: (options) => plainjob(options, "FULL"),
-  "plainjob, synchronous=NORMAL": (options) => plainjob(options, "NORMAL"),
+  "graphile-worker, local queue": graphileWorker,
+  "pg-boss, transactional": pgBoss,
 };
 
-type GraphileSettings = {
-  localQueue?: { size: number };
-  completeJobBatchDelay?: number;
-  failJobBatchDelay?: number;
-};
+interface Payload {
+  readonly id: string;
+  readonly occurredAt: string;
+}
 
-const silent = new Logger(() => () => {});
+const insertEffect = "INSERT INTO effects VALUES ($1, $2)";
+const addBatch = 1_000;
 
-async function graphileWorker(
-  { store, writes }: DrainerOptions,
-  settings: GraphileSettings,
-  isLive = false,
-): Promise<Drainer> {
+/** Adds the payloads of so many events, in batches. */
+async function fillWith(count: number, add: (payloads: Payload[]) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < count; from += addBatch) {
+    const length = Math.min(addBatch, count - from);
+    await add(
+      Array.from({ length }, (_, index) => JSON.parse(sampleBody(bodyBytes, from + index).toString())),
+    );
+  }
+}
+
+async function graphileWorker({ store, writes }: DrainerOptions): Promise<Drainer> {
   const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
   if (writes) await pool.query(effectsTable);
-  const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
+  const logger = new Logger(() => () => {});
+  const utils = await makeWorkerUtils({ pgPool: pool, logger });
   await utils.migrate();
   let runner: Runner | undefined;
-  let stored = 0;
-  let handled = 0;
-  const add = (from: number, count: number) =>
-    utils.addJobs(payloads(from, count).map((body) => ({ identifier: "event", payload: JSON.parse(body) })));
   return {
-    async fill(count) {
-      stored = count;
-      if (isLive) return;
-      for (let from = 0; from < count; from += 1_000) {
-        await add(from, Math.min(1_000, count - from));
-      }
-    },
+    fill: (count) =>
+      fillWith(count, (payloads) =>
+        utils.addJobs(payloads.map((payload) => ({ identifier: "event", payload }))),
+      ),
     async start(onHandled) {
       runner = await runGraphileWorker({
         pgPool: pool,
-        logger: silent,
+        logger,
         noHandleSignals: true,
         taskList: {
           async event(payload) {
-            const { id, occurredAt } = payload as { id: string; occurredAt: string };
+            const { id, occurredAt } = payload as Payload;
             if (writes) await pool.query(insertEffect, [id, occurredAt]);
             onHandled();
-            handled += 1;
-            if (isLive && handled < stored) setImmediate(() => void add(handled, 1));
           },
         },
-        preset: { worker: { ...settings, concurrentJobs: concurrency } },
+        preset: {
+          worker: {
+            localQueue: { size: 500 },
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+            concurrentJobs: concurrency,
+          },
+        },
       });
-      if (isLive) await add(0, 1);
     },
     async stop() {
       await runner?.stop();
@@ -87,9 +78,10 @@ async function graphileWorker(
 }
 
 /** Workers that fetch batches one after another while these are full; a transaction is that of a batch. */
-async function pgBoss({ store, writes }: DrainerOptions, isTransactional: boolean): Promise<Drainer> {
-  const pool = new pg.Pool({ connectionString: store, max: concurrency });
+async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
+  const pool = new pg.Pool({ connectionString: store, max: 1 });
   if (writes) await pool.query(effectsTable);
+  await pool.end();
   const boss = new PgBoss({
     connectionString: store,
     max: concurrency + 6,
@@ -100,82 +92,26 @@ async function pgBoss({ store, writes }: DrainerOptions, isTransactional: boolea
   boss.on("error", () => {});
   await boss.start();
   await boss.createQueue("events", { notify: true });
-  const handleAll = async (jobs: readonly { data: unknown }[], write: Write, onHandled: () => void) => {
-    await Promise.all(
-      jobs.map(async ({ data }) => {
-        const { id, occurredAt } = data as { id: string; occurredAt: string };
-        if (writes) await write(insertEffect, [id, occurredAt]);
-        onHandled();
-      }),
-    );
-  };
   return {
-    async fill(count) {
-      for (let from = 0; from < count; from += 1_000) {
-        const jobs = payloads(from, Math.min(1_000, count - from));
-        await boss.insert(
+    fill: (count) =>
+      fillWith(count, (payloads) =>
+        boss.insert(
           "events",
-          jobs.map((body) => ({ data: JSON.parse(body) })),
-        );
-      }
-    },
+          payloads.map((data) => ({ data })),
+        ),
+      ),
     async start(onHandled) {
       const options = { batchSize: 50, burstWhenBatchFull: true, localConcurrency: concurrency };
-      if (isTransactional) {
-        await boss.work("events", { ...options, transactional: true }, (jobs, tx) =>
-          handleAll(jobs, (text, values) => tx.executeSql(text, values), onHandled),
+      await boss.work("events", { ...options, transactional: true }, async (jobs, transaction) => {
+        await Promise.all(
+          jobs.map(async ({ data }) => {
+            const { id, occurredAt } = data as Payload;
+            if (writes) await transaction.executeSql(insertEffect, [id, occurredAt]);
+            onHandled();
+          }),
         );
-      } else {
-        await boss.work("events", options, (jobs) =>
-          handleAll(jobs, (text, values) => pool.query(text, values), onHandled),
-        );
-      }
+      });
     },
-    async stop() {
-      await boss.stop({ graceful: true, timeout: 5_000 });
-      await pool.end();
-    },
+    stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
   };
 }
-
-type Write = (text: string, values: string[]) => Promise<unknown>;
-
-function plainjob({ store, writes }: DrainerOptions, synchronous: "FULL" | "NORMAL"): Drainer {
-  // libsql has the interface of better-sqlite3, which is compiled at its installation.
-  const database = new Database(store);
-  const queue = defineQueue({ connection: better(database as never), logger: quiet });
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
-  database.exec(effectsTable);
-  const insert = database.prepare("INSERT INTO effects VALUES (?, ?)");
-  let worker: ReturnType<typeof defineWorker> | undefined;
-  let working: Promise<void> | undefined;
-  return {
-    async fill(count) {
-      for (let from = 0; from < count; from += 1_000) {
-        queue.addMany(
-          "event",
-          payloads(from, Math.min(1_000, count - from)).map((body) => JSON.parse(body)),
-        );
-      }
-    },
-    async start(onHandled) {
-      worker = defineWorker(
-        "event",
-        async ({ data }) => {
-          const { id, occurredAt } = JSON.parse(data);
-          if (writes) insert.run([id, occurredAt]);
-          onHandled();
-        },
-        { queue, logger: quiet },
-      );
-      working = worker.start();
-    },
-    async stop() {
-      await worker?.stop();
-      await working;
-      queue.close();
-    },
-  };
-}
-
-const quiet = { error() {}, warn() {}, info() {}, debug() {} };

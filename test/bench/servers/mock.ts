@@ -1,5 +1,5 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
-import { report } from "./serve.ts";
+import { reportServer } from "../parent.ts";
 
 // Token check, rate limiter and journal are active; only their limits are too high to reject a request.
 const mock = await createMockServer({
@@ -18,4 +18,4 @@ for (let count = 0; count < 50; count++) {
     await mock.control.setStageStatus(task.taskId, { subTaskType, status: "COMPLETED" });
 }
 const { workspaceToken } = await mock.control.createTokens();
-report({ port: Number(new URL(mock.baseUrl).port), workspaceToken });
+reportServer({ port: Number(new URL(mock.baseUrl).port), workspaceToken });

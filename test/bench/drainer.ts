@@ -1,10 +1,8 @@
-// What empties a backlog: this kit, or a job queue that one would use instead. Each in its own processes.
-
-import type { Sample } from "../meter.ts";
+// What empties a backlog: this kit, or a job queue that one would use instead. Each in its own process.
 
 /** Loads an event into a backlog, and later calls a handler once for each. */
 export interface Drainer {
-  /** Adds events to the backlog; called before `start`, in one of the processes. */
+  /** Adds events to the backlog; called before `start`. */
   fill(count: number): Promise<void>;
   /** Starts the handlers; `onHandled` is called when the handler of an event has run. */
   start(onHandled: () => void): Promise<void>;
@@ -19,7 +17,7 @@ export interface DrainerOptions {
   readonly writes: boolean;
 }
 
-export type CreateDrainer = (options: DrainerOptions) => Drainer | Promise<Drainer>;
+export type CreateDrainer = (options: DrainerOptions) => Promise<Drainer>;
 
 export type DrainRequest =
   | { readonly fill: number }
@@ -27,13 +25,13 @@ export type DrainRequest =
   | { readonly progress: true }
   | { readonly stop: true };
 
-/** Of this process since `start`. */
-export interface DrainProgress extends Pick<Sample, "cpuUs"> {
+/** Of the process since `start`. */
+export interface DrainProgress {
   readonly handled: number;
-  /** Bytes passed to write calls of the operating system; `undefined` where it does not count them. */
-  readonly bytesWritten: number | undefined;
+  readonly cpuUs: number;
 }
 
 /** Handlers that run at a time, and connections of a pool beside them. */
 export const concurrency = 16;
+export const bodyBytes = 1_024;
 export const effectsTable = "CREATE TABLE IF NOT EXISTS effects (id text, at text)";
