@@ -347,16 +347,32 @@ const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /** For the end of a row, in the transaction of a handler: the plan of that statement, and no long wait for a lock. */
 export function beforeEnd(limitMs: number, hasJoins: boolean): string {
-  const own = `SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = ${lockLimit(limitMs)}`;
-  if (!hasJoins) return own;
-  return `${own}; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
+  const off = ["enable_seqscan", "jit", ...(hasJoins ? withoutOtherJoins : [])];
+  return setLocal({
+    lock_timeout: lockLimit(limitMs),
+    ...settingsOff(off),
+    ...(hasJoins ? { plan_cache_mode: "force_generic_plan" } : {}),
+  });
 }
+
+const withoutOtherJoins = ["enable_hashjoin", "enable_mergejoin"];
+
+/**
+ * Before version 18 a scan that is off has a price so high that the server compiles the statement (`jit`) each time that it
+ * is executed, which takes a second: who turns scans off turns this off.
+ */
+const settingsOff = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, "off"]));
+
+const setLocal = (settings: Readonly<Record<string, string | number>>) =>
+  Object.entries(settings)
+    .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+    .join("; ");
 
 const lockLimit = (limitMs: number) => Math.max(1, Math.ceil(Math.min(2_000, limitMs * lockPart)));
 
 function beginOwn(purpose: Purpose, limitMs: number, isLinux: boolean): string {
   const serverMs = Math.max(1, Math.ceil(limitMs * serverPart));
-  const joins = purpose === "insert" ? ["enable_nestloop"] : ["enable_hashjoin", "enable_mergejoin"];
+  const joins = purpose === "insert" ? ["enable_nestloop"] : withoutOtherJoins;
   const settings = {
     statement_timeout: serverMs,
     idle_in_transaction_session_timeout: serverMs,
@@ -364,11 +380,10 @@ function beginOwn(purpose: Purpose, limitMs: number, isLinux: boolean): string {
     // The server holds the locks of a claim until it has sent the response: to a dead client for minutes.
     ...(isLinux && purpose === "claim" ? { tcp_user_timeout: 5_000 } : {}),
     ...(purpose === "claim" ? { synchronous_commit: "off" } : { array_nulls: "on" }),
-    ...Object.fromEntries(["enable_seqscan", "jit", ...joins].map((name) => [name, "off"])),
+    ...settingsOff(["enable_seqscan", "jit", ...joins]),
     plan_cache_mode: "force_generic_plan",
   };
-  const set = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
-  return [begin, ...set].join("; ");
+  return `${begin}; ${setLocal(settings)}`;
 }
 
 /** The part of the client's limit after which the server ends the work itself, so that the client survives. */

@@ -23,17 +23,21 @@ import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let server: PostgresServer;
 let database: PostgresDatabase;
+/** One for all tests: each new connection would plan every statement again. */
+let pool: Pool;
 
 beforeAll(async () => {
   server = await ownPostgres();
   // By default a deadlock is found after a second, and mostly resolved by then.
   database = await server.database({ deadlock_timeout: "10ms" });
-  const pool = database.pool();
+  pool = database.pool();
   await postgresInbox(pool, { schema }).open();
   await pool.query(`CREATE TABLE ${schema}.effects (id serial, name text)`);
-  await pool.end();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await pool.end();
+  await server[Symbol.asyncDispose]();
+});
 
 const schema = "inbox";
 
@@ -50,7 +54,6 @@ async function empty(pool: Pool): Promise<void> {
 
 const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> => {
   const clock = createVirtualClock();
-  const pool = database.pool();
   await empty(pool);
   const open = async () => {
     const inbox = postgresInbox(pool, { schema, clock });
@@ -88,7 +91,6 @@ const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> 
     },
     async [Symbol.asyncDispose]() {
       await inbox.close();
-      await pool.end();
     },
   };
 };

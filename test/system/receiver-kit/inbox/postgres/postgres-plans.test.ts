@@ -156,6 +156,42 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     }
   }, 300_000);
 
+  it("has the server compile nothing where it forbids scans, also at the end of a handler's transaction", async () => {
+    const schema = "compiler";
+    const pool = database.pool();
+    const inbox = postgresInbox(pool, { schema });
+    await inbox.open();
+    // Before version 18 the price of a forbidden scan is above that of compiling, so each statement would be compiled.
+    await pool.query(`
+      CREATE TABLE ${schema}.settings (operation text, scans text, compiler text);
+      CREATE FUNCTION ${schema}.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO ${schema}.settings VALUES (TG_OP, current_setting('enable_seqscan'), current_setting('jit'));
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON ${schema}.queue
+        FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.note();
+      CREATE TRIGGER note AFTER UPDATE ON ${schema}.ordering_keys
+        FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.note()`);
+    for (const itemsAtOnce of [1, 2]) {
+      const rows = Array.from({ length: itemsAtOnce }, (_, n) =>
+        runningAt(`compiled-${itemsAtOnce}-${n}`, 1),
+      );
+      await Promise.all(rows.map((row) => inbox.insert(row)));
+      const { claims } = await inbox.claim(claimOptions({ worker: crypto.randomUUID(), rowsMax: 2 }));
+      const items = claims.map((claim) => ({ claim, settlement: doneWith(claim) }));
+      const transaction = inbox.begin(items, { timeoutMs: 10_000 });
+      await transaction.handle.query("SELECT 1");
+      expect(await transaction.commit()).toBe("settled");
+    }
+    const { rows } = await pool.query(
+      `SELECT DISTINCT operation, scans, compiler FROM ${schema}.settings ORDER BY 1`,
+    );
+    expect(rows).toEqual(
+      ["DELETE", "INSERT", "UPDATE"].map((operation) => ({ operation, scans: "off", compiler: "off" })),
+    );
+    await inbox.close();
+  });
+
   it("reads dead rows and no others, also when none is in quarantine", async () => {
     const schema = "no_quarantine";
     const inbox = await createMeasured(schema, { waiting: 20, analyseEmpty: false });
