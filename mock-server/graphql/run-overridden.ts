@@ -138,11 +138,26 @@ async function responseOf(field: Overridden) {
   throw new DataError(`${info.fieldName}: expected the function to return { data }, { patch } or { errors }`);
 }
 
-async function originalOf({ context, info }: Overridden): Promise<unknown> {
-  const { data, errors } = await run(context, routerSchema(context.router), documentOf(info));
+/** Besides what the request selects it names the types, by which a member of a union is known again. */
+async function originalOf({ context, override, info }: Overridden): Promise<unknown> {
+  const document = documentOf(info);
+  const typed = override.invalid
+    ? document
+    : graphql.visit(document, { SelectionSet: { leave: withTypeName } });
+  const { data, errors } = await run(context, routerSchema(context.router), typed);
   if (errors?.[0]) throw errors[0];
   return data?.[info.path.key];
 }
+
+const typeName: graphql.FieldNode = {
+  kind: graphql.Kind.FIELD,
+  name: { kind: graphql.Kind.NAME, value: "__typename" },
+};
+
+const withTypeName = (set: graphql.SelectionSetNode): graphql.SelectionSetNode => ({
+  ...set,
+  selections: [...set.selections, typeName],
+});
 
 /** @param path in the patch; `null` where it may have fields that the request does not select */
 function merge(value: unknown, patch: unknown, path: string | null): unknown {
@@ -157,7 +172,8 @@ function merge(value: unknown, patch: unknown, path: string | null): unknown {
 
 /**
  * What the request selects of the value.
- * @param by whether the value has fields by their name in the schema, or by the response key, which may be an alias
+ * @param by whether the value has fields by their name in the schema, or by the response key, which may be an alias.
+ * A value by name has a field by its key when it comes from the real response.
  */
 async function select({ context, info }: Overridden, value: unknown, by: "name" | "key"): Promise<unknown> {
   const { fieldName, path } = info;
@@ -165,7 +181,7 @@ async function select({ context, info }: Overridden, value: unknown, by: "name" 
     rootValue: { [fieldName]: value, [path.key]: value },
     fieldResolver: (source: unknown, _args, _context, field) => {
       if (!isPlainObject(source)) throw new Error("expected an object");
-      return source[by === "name" ? field.fieldName : field.path.key];
+      return source[by === "name" && field.fieldName in source ? field.fieldName : field.path.key];
     },
     typeResolver(source: unknown) {
       const name = isPlainObject(source) ? source["__typename"] : undefined;

@@ -114,6 +114,17 @@ describe("an override with a patch, errors or a function", () => {
     expect((await send(mock, me)).data.me).toMatchObject({ role: "owner", extra: 1 });
   });
 
+  it("a patch and the real response need no __typename, and keep aliases", async ({ mock }) => {
+    const query = `{ me { ... on WorkspaceUser { grade: role workspace { label: name } } } }`;
+    const { data } = await send(mock, query);
+    mock.override("me", async ({ original }) => ({ data: await original() }));
+    expect(await send(mock, query)).toEqual({ data });
+    mock.override("me", { patch: { grade: "l2" } });
+    expect(await send(mock, query)).toEqual({ data: { me: { ...data.me, grade: "l2" } } });
+    mock.override("me", { patch: { grade: "owner" } }, { invalid: true });
+    expect(await send(mock, query)).toEqual({ data: { me: { ...data.me, grade: "owner" } } });
+  });
+
   it("errors have their code and path, and null what is not null", async ({ mock }) => {
     mock.override("me", { errors: [{ message: "busy", code: "CONFLICT" }] });
     expect(await send(mock, me)).toMatchObject({
