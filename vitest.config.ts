@@ -32,7 +32,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst, shuffle: { files: false, tests: true }, seed: 1_795_519_548_491 },
     // Half of the garbage collections of the young generation.
     execArgv: ["--max-semi-space-size=64"],
-    // Bundles (test/integration/simulation/import-bundle.ts) need no second transformation.
+    // Bundles (test/integration/simulation/bundles.ts) need no second transformation.
     server: { deps: { external: [/[/\\]\.tmp[/\\]bundle-/] } },
     // They end what hangs, on a machine that is many times slower; no test measures time by them.
     testTimeout: 60_000,

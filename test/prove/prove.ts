@@ -7,8 +7,8 @@ import { explore, summary, tell } from "../integration/explorer/explore.ts";
 import { loadInbox, scopeNamed, scopes } from "../integration/explorer/inbox-scope.ts";
 import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
 import { clientsWithFiles, stoppedImports, stories } from "../integration/sdk/imports/import-stops.ts";
-import { formatFailure } from "../integration/simulation/failure-report.ts";
-import { loadSimulation } from "../integration/simulation/load-simulation.ts";
+import { loadSimulation } from "../integration/simulation/bundles.ts";
+import { formatFailure } from "../integration/simulation/invariants.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { indented, type Proof, withoutStacks } from "./proof.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Patch } from "../simulation/patched-product.ts";
+import type { Patch } from "../simulation/bundles.ts";
 import { explore, summary, tell } from "./explore.ts";
 import { loadInbox, scopeNamed, scopes } from "./inbox-scope.ts";
 

@@ -15,7 +15,7 @@ import type { Delivery, QueuedRow } from "../../../receiver-kit/inbox/core/stora
 import * as inbox from "../../../receiver-kit/inbox/inbox.ts";
 import type * as MemoryModule from "../../../receiver-kit/inbox/memory/memory-inbox.ts";
 import type { MemoryKey } from "../../../receiver-kit/inbox/memory/memory-storage.ts";
-import { importPatched, type Patch } from "../simulation/patched-product.ts";
+import { importPatched, type Patch } from "../simulation/bundles.ts";
 import type { Execution, Scope } from "./explore.ts";
 
 interface Budgets {

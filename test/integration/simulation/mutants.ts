@@ -1,10 +1,10 @@
 import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
 import type * as Sdk from "@workspace-tasks/sdk";
-import { withoutFencing, withoutUniqueness } from "../../support/broken-inboxes.ts";
+import type { InboxClaim } from "../../../receiver-kit/inbox/inbox.ts";
 import { overrideInbox } from "../../support/wrap-inbox.ts";
+import { importPatched, type Patch } from "./bundles.ts";
 import type { Invariant } from "./invariants.ts";
-import { importPatched, type Patch } from "./patched-product.ts";
-import type { Products } from "./world.ts";
+import type { Products, Store } from "./world.ts";
 
 // Known bugs. If the simulation does not detect one of them, it proves nothing about the guard that the mutant lacks.
 
@@ -194,4 +194,40 @@ export async function productsOf(mutant: Mutant): Promise<MutantProducts> {
   }
   const patched = await importPatched<typeof ReceiverKit>("receiver-kit", mutant);
   return { products: { receiverKit: patched.module }, [Symbol.dispose]: patched[Symbol.dispose] };
+}
+
+/** Every copy of a delivery becomes a row. */
+function withoutUniqueness(inbox: Store): Store {
+  let copies = 0;
+  return overrideInbox(inbox, {
+    insert: (row) => inbox.insert({ ...row, id: `${row.id}#${copies++}` }),
+  });
+}
+
+/** Settles in the name of the current claim, as a settle statement without the generation would. */
+function withoutFencing(inbox: Store): Store {
+  const currentClaims = new Map<number, InboxClaim>();
+  return overrideInbox(inbox, {
+    async claim(options) {
+      const result = await inbox.claim(options);
+      for (const claim of result.claims) currentClaims.set(claim.seq, claim);
+      return result;
+    },
+    begin(items, options) {
+      const begun = inbox.begin(items, options);
+      const changes: (() => void)[] = [];
+      return {
+        handle: { apply: (change) => void changes.push(change) },
+        rollback: () => begun.rollback(),
+        commit() {
+          const held = items.map(({ claim, settlement }) => {
+            return { claim: currentClaims.get(claim.seq) ?? claim, settlement };
+          });
+          const current = inbox.begin(held, options);
+          for (const change of changes) change();
+          return current.commit();
+        },
+      };
+    },
+  });
 }

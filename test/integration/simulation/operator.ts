@@ -3,7 +3,6 @@ import type { Receivers } from "./receivers.ts";
 import { callMsMax } from "./sdk-process.ts";
 import type { Service } from "./service.ts";
 import { mainTenant, type SimulationWorld } from "./world.ts";
-import { withWrongTimes } from "./wrong-times.ts";
 
 /** The person who registers endpoints, rotates secrets, pauses and resumes, with the SDK. */
 export interface Operator {
@@ -127,6 +126,33 @@ export function createOperator(world: SimulationWorld, service: Service, receive
         const { code, message } = error as { code?: string; message?: string };
         trace.log(`reconciling fails: ${code ?? message}`);
       }
+    },
+  };
+}
+
+type ListedTask =
+  ReturnType<ReconcileClient["tasks"]["list"]> extends AsyncIterable<infer Task> ? Task : never;
+
+/** The client as reconciling sees it: some tasks have wrong times or states while faults are on. */
+export function withWrongTimes(world: SimulationWorld, client: ReconcileClient): ReconcileClient {
+  const random = world.random.stream(`wrong times/${world.clock.now()}`);
+  const change = (task: ListedTask): ListedTask => {
+    const picked = random.pick<Partial<ListedTask>>([
+      { completedAt: "2099-01-01T00:00:00.000Z" },
+      { completedAt: "yesterday" },
+      { startedAt: "2099-01-01T00:00:00.000Z" },
+      { startedAt: "1970-01-01T00:00:00.000Z" },
+      { completedAt: task.completedAt && new Date(Date.parse(task.completedAt) - 3_600_000).toISOString() },
+      { status: "RUNNING", completedAt: null },
+    ]);
+    return world.faultOccurs("wrongTime", random) ? { ...task, ...picked } : task;
+  };
+  return {
+    me: () => client.me?.() ?? Promise.resolve(),
+    tasks: {
+      async *list(options) {
+        for await (const task of client.tasks.list(options)) yield change(task);
+      },
     },
   };
 }

@@ -1,7 +1,15 @@
-import { type CrashCounts, crashPoints, noCrashes } from "./crash-points.ts";
-import { type FaultCounts, faultKinds, noFaults } from "./faults.ts";
+import {
+  type CrashCounts,
+  crashPoints,
+  type FaultCounts,
+  faultKinds,
+  noCrashes,
+  noFaults,
+} from "./faults.ts";
 import { runSimulation, type SimulationReport } from "./simulation.ts";
 import type { Products } from "./world.ts";
+
+export { runSimulation };
 
 export interface SeedRange {
   readonly from: number;

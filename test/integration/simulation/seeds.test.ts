@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
 import { atDepth, isFullDepth } from "../../support/depth.ts";
-import { crashPoints } from "./crash-points.ts";
-import { formatFailure } from "./failure-report.ts";
-import { faultKinds } from "./faults.ts";
-import { loadSimulation } from "./load-simulation.ts";
+import { loadSimulation } from "./bundles.ts";
+import { crashPoints, faultKinds } from "./faults.ts";
+import { formatFailure } from "./invariants.ts";
 
 // Each planted bug is found by one of those at full depth. `npm run prove` continues with new ones.
 const count = atDepth(12, 250);

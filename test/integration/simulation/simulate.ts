@@ -2,8 +2,8 @@
 // `npm run prove -- --only seeds` runs many.
 
 import { parseArgs } from "node:util";
-import { formatFailure } from "./failure-report.ts";
-import { loadSimulation } from "./load-simulation.ts";
+import { loadSimulation } from "./bundles.ts";
+import { formatFailure } from "./invariants.ts";
 
 const { seed = "" } = parseArgs({ options: { seed: { type: "string" } } }).values;
 if (!/^\d{1,10}$/.test(seed)) throw new Error(`--seed: expected a whole number, got ${JSON.stringify(seed)}`);

@@ -4,7 +4,7 @@
 // timer fires and no awaited result arrives. The store is outside of the process and keeps what was committed.
 
 import type { Clock } from "@workspace-tasks/receiver-kit";
-import type { CrashPoint } from "./crash-points.ts";
+import type { CrashPoint } from "./faults.ts";
 import type { SimulationWorld } from "./world.ts";
 
 export interface SimulatedProcess {

@@ -5,8 +5,9 @@ import type {
   MemoryTransaction,
   Receiver,
 } from "@workspace-tasks/receiver-kit";
+import { withTimeout } from "../../../sdk/kernel/with-timeout.ts";
+import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 import type { Effects } from "./effects.ts";
-import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
 import { type OtherTenant, resolveSecrets } from "./tenants.ts";
 import { mainTenant, type SimulationWorld, type Store, source } from "./world.ts";
@@ -126,4 +127,112 @@ function addHandlers(
   receiver.onState("subtask", (event, context) => {
     if (isOurs(event, context)) effects.setState(process.name, event, context);
   });
+}
+
+/** As a pool that may wait for a client, and then for its response: the server may execute the call all the same. */
+const callTimeoutMs = 10_000;
+
+/**
+ * One process's connection to the store. Between them: latency, outages, commits whose outcome is lost, connections that
+ * die without a word, and crashes.
+ * The store itself changes atomically, as a committed transaction does: what was not committed is lost.
+ */
+export function connectInbox(world: SimulationWorld, store: Store, process: SimulatedProcess): Store {
+  const random = world.random.stream(`inbox/${process.name}`);
+
+  const silenceRandom = world.random.stream(`silence/${process.name}`);
+  const silence = new Promise<never>(() => {});
+  const isSilent = () => world.faultOccurs("inboxSilent", silenceRandom);
+
+  /** @param mayArriveLate false for a commit: the rows of an open transaction stay locked until it is known */
+  const sendRequest = async (mayArriveLate = true) => {
+    if (isSilent()) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      if (!mayArriveLate || silenceRandom.happens(0.5)) await silence;
+      // After the caller's time limit, and mostly after the lease.
+      await process.sleep(silenceRandom.integer(11_000, 90_000));
+    }
+    const slow = world.faultOccurs("inboxSlow", random);
+    if (slow) process.inboxTroubleMs = world.clock.monotonic();
+    await process.sleep(slow ? random.integer(1, 12_000) : 0);
+    const isFailedOver = world.clock.monotonic() < world.storeOutage.untilMs;
+    if (!world.faultOccurs("inboxDown", random) && !isFailedOver) return;
+    process.inboxTroubleMs = world.clock.monotonic();
+    throw new Error("connection refused");
+  };
+  /** @param failovers of the store, when the call began */
+  const receive = async <Result>(result: Result, failovers: number): Promise<Result> => {
+    if (failovers < world.storeOutage.failovers) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      throw new Error("the server is shutting down");
+    }
+    if (isSilent()) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      await silence;
+    }
+    if (world.faultOccurs("inboxOutcomeUnknown", random)) {
+      process.inboxTroubleMs = world.clock.monotonic();
+      throw new Error("connection lost while committing");
+    }
+    await process.sleep();
+    return result;
+  };
+  /** May crash the process during a commit; the seed says whether the commit took place. */
+  const crashDuringCommit = async (point: "C2" | "C6", commit: () => Promise<unknown>) => {
+    const committed = random.happens(0.5);
+    if (!world.faultOccurs("crash", random)) return;
+    if (committed) await commit();
+    process.crash(point);
+    await process.sleep();
+  };
+  const connection = interceptInbox(store, async (method, call) => {
+    if (method === "writeMarks" || method === "keepMark" || method === "purge")
+      await process.crashPoint("C9");
+    const { failovers } = world.storeOutage;
+    await sendRequest();
+    return receive(await call(), failovers);
+  });
+
+  const connected = overrideInbox(connection, {
+    durable: true,
+    close: async () => process.sleep(),
+    begin(items, options) {
+      const begun = store.begin(items, options);
+      return {
+        handle: begun.handle,
+        rollback: () => begun.rollback(),
+        async commit() {
+          const { failovers } = world.storeOutage;
+          await sendRequest(false);
+          await crashDuringCommit("C6", () => begun.commit());
+          const outcome = await begun.commit();
+          if (outcome === "lost") world.crashes.C8 += 1;
+          return receive(outcome, failovers);
+        },
+      };
+    },
+    async insert(row) {
+      await process.crashPoint("C1");
+      const { failovers } = world.storeOutage;
+      await sendRequest();
+      await crashDuringCommit("C2", () => store.insert(row));
+      const result = await store.insert(row);
+      await process.crashPoint("C3");
+      return receive(result, failovers);
+    },
+    async claim(options) {
+      await process.crashPoint("C4");
+      const { failovers } = world.storeOutage;
+      await sendRequest();
+      const result = await store.claim(options);
+      if (result.claims.length > 0) await process.crashPoint("C5");
+      return receive(result, failovers);
+    },
+    async subscribe(wake) {
+      const unsubscribe = await store.subscribe?.((source) => void process.sleep().then(() => wake(source)));
+      return async () => unsubscribe?.();
+    },
+  });
+  const late = () => new Error("no response");
+  return interceptInbox(connected, (_, call) => withTimeout(call(), callTimeoutMs, world.clock, late));
 }

@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { isFullDepth } from "../../support/depth.ts";
-import { formatFailure } from "./failure-report.ts";
+import { patchedSources } from "./bundles.ts";
+import { formatFailure } from "./invariants.ts";
 import { mutants, productsOf } from "./mutants.ts";
-import { patchedSources } from "./patched-product.ts";
 import { runSeeds } from "./run-seeds.ts";
 import { runSimulation } from "./simulation.ts";
 

@@ -7,7 +7,7 @@ import { createMockServer, type MockServer } from "@workspace-tasks/mock-server"
 import * as receiverKit from "@workspace-tasks/receiver-kit";
 import * as sdk from "@workspace-tasks/sdk";
 import { actions, type SimulationRun, taskTypes } from "./actions.ts";
-import type { CrashCounts } from "./crash-points.ts";
+import type { CrashCounts } from "./faults.ts";
 import { type FaultCounts, faultPlanOf } from "./faults.ts";
 import { createInboxChecks } from "./inbox-checks.ts";
 import type { Violation } from "./invariants.ts";
@@ -16,11 +16,10 @@ import { checkFinalState, quiesceParts } from "./quiesce.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
 import { createService } from "./service.ts";
 import { settingsOf } from "./settings.ts";
-import { injectStepFaults } from "./step-faults.ts";
+import { injectStepFaults, maybeSendSkewedEvent } from "./step-faults.ts";
 import { maybeSetStoreClock } from "./store-clock.ts";
 import { sendAsOtherTenant } from "./tenants.ts";
 import { createWorld, type Products, type SimulationWorld } from "./world.ts";
-import { maybeSendSkewedEvent } from "./wrong-times.ts";
 
 export interface SimulationOptions {
   readonly seed: number;

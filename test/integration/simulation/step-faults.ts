@@ -60,3 +60,16 @@ export async function injectStepFaults(run: SimulationRun, step: number): Promis
     if (run.world.faultOccurs(fault, random)) await inject(run, random);
   }
 }
+
+/** Sometimes sends `task.running`, five minutes ahead of the true time, about a task that has completed. */
+export async function maybeSendSkewedEvent({ world, service }: SimulationRun): Promise<void> {
+  const random = world.random.stream(`skewed event/${world.clock.now()}`);
+  const taskId = random.sample(service.manualTaskIds);
+  if (!world.settings.wrongTimes || taskId === undefined || !random.happens(0.1)) return;
+  const { status, taskType, clientId } = await service.mock.control.getTask(taskId);
+  if (status !== "COMPLETED") return;
+  const occurredAt = new Date(world.clock.now() + 300_000).toISOString();
+  const payload = { clientId, taskId, taskType, status: "RUNNING", occurredAt, errorMessage: null };
+  await service.mock.control.sendEvent({ name: "task.running", payload });
+  world.injected("skewedEvent");
+}

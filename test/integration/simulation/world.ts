@@ -1,14 +1,20 @@
+import { createHash } from "node:crypto";
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
 import type * as Sdk from "@workspace-tasks/sdk";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { type CrashCounts, noCrashes } from "./crash-points.ts";
-import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";
+import {
+  type CrashCounts,
+  type Fault,
+  type FaultCounts,
+  type FaultKind,
+  noCrashes,
+  noFaults,
+} from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { SimulationSettings } from "./settings.ts";
 import { createStoreClock, type StoreClock } from "./store-clock.ts";
-import { createTrace, type Trace } from "./trace.ts";
 
 export type Store = InboxStore<ReceiverKit.MemoryTransaction>;
 
@@ -97,6 +103,55 @@ export function createWorld(settings: SimulationSettings, products: Products): S
     },
     disableFaults() {
       faultsOff = true;
+    },
+  };
+}
+
+/** The events of a run, in order. Two runs are the same run when their hashes are equal. */
+export interface Trace {
+  log(text: string): void;
+  /** A short name for an id, the same in every run of a seed. */
+  nameOf(kind: string, id: string): string;
+  readonly hash: string;
+  /** The last 30 lines, until `endTail`. */
+  readonly tail: readonly string[];
+  /** What follows is no longer kept. */
+  endTail(): void;
+}
+
+const tailMax = 30;
+
+export function createTrace(nowMs: () => number): Trace {
+  const hash = createHash("sha256");
+  const tail: string[] = [];
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  let startMs: number | undefined;
+  let hasEnded = false;
+  return {
+    log(text) {
+      startMs ??= nowMs();
+      const line = `${((nowMs() - startMs) / 1_000).toFixed(3)} s: ${text}`;
+      hash.update(`${line}\n`);
+      if (hasEnded) return;
+      tail.push(line);
+      if (tail.length > tailMax) tail.shift();
+    },
+    nameOf(kind, id) {
+      const existing = names.get(id);
+      if (existing !== undefined) return existing;
+      const count = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, count);
+      const name = `${kind}-${count}`;
+      names.set(id, name);
+      return name;
+    },
+    get hash() {
+      return hash.copy().digest("hex");
+    },
+    tail,
+    endTail() {
+      hasEnded = true;
     },
   };
 }

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { type Bundle, importBundle } from "./import-bundle.ts";
+import { pathToFileURL } from "node:url";
+import { bundle, createBundleFolder } from "../../support/bundled-program.ts";
+import type * as Simulation from "./run-seeds.ts";
 
 /** A change of a product's source text. It names no file: the text must occur once in all products. */
 export interface Patch {
@@ -79,3 +81,32 @@ function applyPatch(sources: Map<string, string>, mutant: string, { find, replac
   const places = matches.length > 0 ? matches.map((place) => relative(root, place)).join(", ") : "nowhere";
   throw new Error(`mutant ${mutant}: expected its text once in the sources, found it ${places}: ${find}`);
 }
+
+export interface Bundle<Module> extends Disposable {
+  readonly module: Module;
+}
+
+/**
+ * Bundles a source of this repository with everything of the repository that it imports, and imports the result.
+ *
+ * @param entry from the root of the repository
+ * @param sources texts that replace those of the files at these absolute paths
+ */
+export async function importBundle<Module>(
+  entry: string,
+  sources: ReadonlyMap<string, string> = new Map(),
+): Promise<Bundle<Module>> {
+  const folder = createBundleFolder("bundle");
+  const file = join(folder, "bundle.mjs");
+  await bundle({ entry, file, sources });
+  const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Module;
+  return { module, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/**
+ * The simulation with the products, as one file. A seed costs a quarter less than with tsx, which gives each function its
+ * name when it is created. And equal seeds have equal traces: an `import()` that passes through the loader of tsx, in
+ * another thread, takes a different number of turns each time.
+ */
+export const loadSimulation = (): Promise<Bundle<typeof Simulation>> =>
+  importBundle("test/integration/simulation/run-seeds.ts");
