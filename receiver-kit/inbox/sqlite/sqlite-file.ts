@@ -2,13 +2,15 @@
 // removed or is of another file: it commits into what no path leads to any more, or into damaged pages. So
 //
 //   at opening     owner and mode are checked, and what is read: all of a small file, the newest rows of a large one
-//   after commits  the path and the -wal must lead to what was opened, or nothing of the commit is acknowledged
+//   after commits  the path and the -wal must lead to what was opened, and the -wal must have its beginning, or nothing of
+//                  the commit is acknowledged
 //   with commits   only checkpoints write the file, and this process makes its own between commits. One that has changed
 //                  otherwise may have been overwritten (`cp`), or another process made a checkpoint: it is opened and
 //                  checked again before anything is acknowledged
 //   at any time    what SQLite calls damaged stays so until a restart
 //
-// The file is never opened here but through SQLite: to close it would release the locks of all connections of the process.
+// The file is never opened here but through SQLite: to close it would release the locks of all connections of the process. They
+// are on the file and the -shm.
 
 import * as fs from "node:fs";
 import path from "node:path";
@@ -78,6 +80,7 @@ export class SqliteFile {
       this.#fault = fileLost(`${this.#path}-wal or -shm`, "removed", consequence);
       throw this.#fault;
     }
+    if (isEmptied(`${this.#path}-wal`)) throw this.explain(damaged("its -wal was emptied"));
     // By `cp`, or by a checkpoint of another process: a commit writes the -wal alone.
     const state = stateOf(this.#path);
     if (state !== this.#state) {
@@ -359,6 +362,19 @@ function stateOf(filePath: string): string | undefined {
 function hasHoles(filePath: string): boolean {
   const found = fs.statSync(filePath, { throwIfNoEntry: false });
   return found !== undefined && found.blocks * 512 < found.size;
+}
+
+/** SQLite writes behind what was there, and ignores at the next opening a -wal that does not begin with its mark. */
+function isEmptied(wal: string): boolean {
+  if (!hasHoles(wal)) return false;
+  const mark = Buffer.alloc(4);
+  const opened = fs.openSync(wal, "r");
+  try {
+    fs.readSync(opened, mark);
+  } finally {
+    fs.closeSync(opened);
+  }
+  return mark.readUInt32BE() === 0;
 }
 
 const sizeOf = (filePath: string) => fs.statSync(filePath, { throwIfNoEntry: false })?.size ?? 0;

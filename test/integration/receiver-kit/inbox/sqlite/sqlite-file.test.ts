@@ -211,6 +211,19 @@ describe("a damaged SQLite file", () => {
     await inbox.close();
   });
 
+  it("is noticed when its -wal was emptied, before anything of the next commit is acknowledged", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    for (let n = 0; n < 20; n++) await inbox.insert(runningAt(`task-${n}`, 1));
+    await writeFile(`${file.path}-wal`, "");
+    await expect(inbox.insert(runningAt("late", 1))).rejects.toMatchObject({
+      code: "INBOX_FILE_DAMAGED",
+      message: expect.stringContaining("its -wal was emptied"),
+    });
+    await inbox.close();
+  });
+
   it("is used on when another process made a checkpoint, or VACUUM", async () => {
     await using file = await temporaryFile();
     const inbox = sqliteInbox(file.path);
