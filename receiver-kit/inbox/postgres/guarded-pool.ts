@@ -57,7 +57,8 @@ export class GuardedPool {
       "SELECT version() AS version, current_setting('server_encoding') AS encoding",
     );
     this.#isLinux = /linux/i.test(String(row?.["version"]));
-    this.#isAscii = !/^(UTF8|SQL_ASCII)$/.test(String(row?.["encoding"]));
+    // SQL_ASCII stores any bytes, but takes no escapes of characters, which literals have.
+    this.#isAscii = row?.["encoding"] !== "UTF8";
   }
 
   /** Text as the database stores it. */

@@ -8,7 +8,7 @@ import {
   describeRandomOperations,
 } from "../../../../support/inbox-contract/describe-inbox.ts";
 import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
-import { runningAt } from "../../../../support/inbox-rows.ts";
+import { claimOptions, runningAt } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import { wrongTables } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
@@ -156,6 +156,23 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
     },
   );
+
+  it.each(["LATIN1", "SQL_ASCII"])("stores any text in a database of encoding %s", async (encoding) => {
+    const name = `of_${encoding.toLowerCase()}`;
+    await pool.query(
+      `CREATE DATABASE ${name} ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`,
+    );
+    const own = database.pool({ connectionString: server.url(name) });
+    const inbox = postgresInbox(own);
+    await inbox.open();
+    expect(await inbox.insert(runningAt("日本", 1))).toEqual({ outcome: "new" });
+    expect(await inbox.insert(runningAt("é", 1))).toEqual({ outcome: "new" });
+    const { claims } = await inbox.claim(claimOptions());
+    expect(claims.map(({ body }) => JSON.parse(String(body)).taskId)).toEqual(["日本", "é"]);
+    for (const claim of claims) expect(await inbox.fail(claim, { kind: "dead", error: "日本" })).toBe(true);
+    await inbox.close();
+    await own.end();
+  });
 
   it("loses no row when the database has synchronous_commit off, which loses other rows", async () => {
     await using own = await server.database();
