@@ -3,9 +3,9 @@
 // process, so that the garbage of one is not collected at the expense of another, and the engine optimizes shared
 // functions for one caller only.
 
-import { inTurns } from "./in-turns.ts";
 import type { Sample } from "./meter.ts";
 import { type ForkedProcess, forkProcess } from "./processes.ts";
+import { inTurns } from "./statistics.ts";
 
 /** Each file in `contenders/` exports one as `createContender`. A contender is ours or a peer. */
 export type CreateContender = (name: string, argument: string) => RunContender | Promise<RunContender>;

@@ -1,10 +1,16 @@
-import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
-import { atLeast, number, times } from "../format.ts";
-import { inTurns } from "../in-turns.ts";
+import {
+  atLeast,
+  type Benchmark,
+  cellOf,
+  type MeasureOptions,
+  number,
+  type Result,
+  times,
+} from "../benchmark.ts";
+import { httpRequest, sendAll } from "../deliver.ts";
 import type { Sample } from "../meter.ts";
 import { type ServerProcess, startServer } from "../processes.ts";
-import { httpRequest, sendAll } from "../send-all.ts";
-import { medianIn, type Rounds, ratioIn } from "../statistics.ts";
+import { inTurns, medianIn, type Rounds, ratioIn } from "../statistics.ts";
 
 const ours = "this mock";
 const connections = 20;

@@ -1,8 +1,14 @@
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import {
+  atMost,
+  type Benchmark,
+  type MeasureOptions,
+  measuredFor,
+  type Result,
+  spread,
+  whole,
+} from "../benchmark.ts";
 import { BacklogStores, type Drains, type Store, storeNames } from "../drain.ts";
-import { atMost, spread, whole } from "../format.ts";
-import { inTurns } from "../in-turns.ts";
-import { medianIn, scaled, spreadIn } from "../statistics.ts";
+import { inTurns, medianIn, scaled, spreadIn } from "../statistics.ts";
 
 const backlogs = [1_000, 10_000, 100_000, 1_000_000];
 const stores = ["postgres", "sqlite"] as const;

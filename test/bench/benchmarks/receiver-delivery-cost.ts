@@ -4,12 +4,19 @@ import Database from "libsql";
 import pg from "pg";
 import { PostgresServer } from "../../support/postgres.ts";
 import { withFolder } from "../../support/with-folder.ts";
-import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
+import {
+  type Benchmark,
+  cellOf,
+  type MeasureOptions,
+  number,
+  type Result,
+  spread,
+  tableOf,
+  whole,
+} from "../benchmark.ts";
 import { deliver, deliveryRequests } from "../deliver.ts";
-import { number, spread, whole } from "../format.ts";
-import { inTurns } from "../in-turns.ts";
 import { type ServerProcess, startServer } from "../processes.ts";
-import { medianIn, spreadIn } from "../statistics.ts";
+import { inTurns, medianIn, spreadIn } from "../statistics.ts";
 
 const bytes = 700;
 const setups = {

@@ -1,8 +1,6 @@
-import { type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
+import { atMost, type Benchmark, type MeasureOptions, measuredFor, type Result } from "../benchmark.ts";
 import { BacklogStores, comparison, type Drains } from "../drain.ts";
-import { atMost } from "../format.ts";
-import { inTurns } from "../in-turns.ts";
-import { ratioIn } from "../statistics.ts";
+import { inTurns, ratioIn } from "../statistics.ts";
 
 const ours = "kit-postgres";
 const batches = "kit-postgres, batches";

@@ -2,22 +2,24 @@ import { rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RabbitmqCluster } from "../../support/rabbitmq.ts";
 import {
+  atLeast,
   type Benchmark,
   cellOf,
   type MeasureOptions,
   measuredFor,
+  number,
   type Result,
+  spread,
   tableOf,
+  whole,
 } from "../benchmark.ts";
 import { type Delivered, deliver, deliveryRequests } from "../deliver.ts";
-import { atLeast, number, spread, whole } from "../format.ts";
-import { inTurns } from "../in-turns.ts";
 import { startMeter } from "../meter.ts";
 import { forkProcess, startServer } from "../processes.ts";
 import { sampleBody, secret } from "../sample-delivery.ts";
 import { serverCpuUs } from "../server-cpu.ts";
 import type { ShardCosts, ShardRequest } from "../shard-process.ts";
-import { medianIn, type Rounds, ratioIn, spreadIn } from "../statistics.ts";
+import { inTurns, medianIn, type Rounds, ratioIn, spreadIn } from "../statistics.ts";
 
 const bytes = 700;
 const tiers = { "kit-rabbitmq": "the RabbitMQ intake", "kit-postgres": "one PostgreSQL inbox" } as const;

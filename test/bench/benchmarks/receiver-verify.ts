@@ -1,6 +1,14 @@
 import { alternate } from "../alternate.ts";
-import { type Benchmark, cellOf, type Goal, type MeasureOptions, type Result } from "../benchmark.ts";
-import { atLeast, number, times } from "../format.ts";
+import {
+  atLeast,
+  type Benchmark,
+  cellOf,
+  type Goal,
+  type MeasureOptions,
+  number,
+  type Result,
+  times,
+} from "../benchmark.ts";
 import { medianIn, ratioIn } from "../statistics.ts";
 
 const cases = [

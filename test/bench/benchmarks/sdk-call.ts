@@ -1,6 +1,15 @@
 import { alternate } from "../alternate.ts";
-import { type Benchmark, cellOf, type MeasureOptions, type Result, tableOf } from "../benchmark.ts";
-import { atLeast, atMost, number, times } from "../format.ts";
+import {
+  atLeast,
+  atMost,
+  type Benchmark,
+  cellOf,
+  type MeasureOptions,
+  number,
+  type Result,
+  tableOf,
+  times,
+} from "../benchmark.ts";
 import { differenceIn, excessIn, medianIn, ratioIn } from "../statistics.ts";
 
 const raw = "fetch + JSON.parse";

@@ -1,10 +1,17 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "@workspace-tasks/sdk";
-import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
-import { goal, number, whole } from "../format.ts";
-import { createMemoryClient } from "../memory-service.ts";
+import {
+  type Benchmark,
+  goal,
+  type MeasureOptions,
+  measuredFor,
+  number,
+  type Result,
+  tableOf,
+  whole,
+} from "../benchmark.ts";
+import { createMemoryClient, listTasksText } from "../memory-service.ts";
 import { heapBytes } from "../meter.ts";
-import { listTasksText } from "../sample-query.ts";
 
 export const benchmark: Benchmark = {
   title: "The SDK's memory",

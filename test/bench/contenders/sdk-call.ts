@@ -1,8 +1,7 @@
 import { parse } from "graphql";
 import { GraphQLClient } from "graphql-request";
 import type { CreateContender } from "../alternate.ts";
-import { createMemoryClient, createMemoryFetch } from "../memory-service.ts";
-import { listTasksText } from "../sample-query.ts";
+import { createMemoryClient, createMemoryFetch, listTasksText } from "../memory-service.ts";
 
 const url = "http://service.localhost/graphql";
 const variables = { limit: 20 };
