@@ -331,9 +331,11 @@ export function findPostgres(): Found {
 }
 
 function locate(): Found {
-  const installed = installedFolder();
+  // Of another version, such as that of a distribution: its folder of programs.
+  const folderOfPrograms = process.env["WORKSPACE_TASKS_POSTGRES"];
+  const installed = folderOfPrograms ?? installedFolder();
   if (!installed) return { missing: `npm has no PostgreSQL server for ${process.platform}-${process.arch}` };
-  linkLibraries(installed);
+  if (!folderOfPrograms) linkLibraries(installed);
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
   if (process.getuid?.() === 0 && !user)
     return {
@@ -344,7 +346,8 @@ function locate(): Found {
     return {
       missing: `the user that runs PostgreSQL may not enter ${tmpdir()}; set TMPDIR to a directory it may enter`,
     };
-  const folders = user ? [() => installed, () => copied(installed, temporaryDirectory)] : [() => installed];
+  const mayCopy = user && !folderOfPrograms;
+  const folders = mayCopy ? [() => installed, () => copied(installed, temporaryDirectory)] : [() => installed];
   let reason = "";
   for (const folder of folders) {
     const binaries = inFolder(folder(), user, temporaryDirectory);
@@ -355,7 +358,7 @@ function locate(): Found {
     if (status === 0) return binaries;
     reason = error?.message ?? stderr.trim();
   }
-  return { missing: `PostgreSQL from npm does not run on this system: ${reason}` };
+  return { missing: `PostgreSQL ${folderOfPrograms ?? "from npm"} does not run on this system: ${reason}` };
 }
 
 function inFolder(
@@ -363,8 +366,9 @@ function inFolder(
   user: PostgresUser | undefined,
   temporaryDirectory: string,
 ): PostgresBinaries {
+  const native = path.join(folder, "native", "bin");
   const program = (name: string) =>
-    path.join(folder, "native", "bin", process.platform === "win32" ? `${name}.exe` : name);
+    path.join(existsSync(native) ? native : folder, process.platform === "win32" ? `${name}.exe` : name);
   return { initdb: program("initdb"), postgres: program("postgres"), user, temporaryDirectory };
 }
 
