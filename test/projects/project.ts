@@ -74,16 +74,6 @@ export function importsOf(path: string): Files {
   return found;
 }
 
-/** As a careful user compiles programs for Node. */
-export const strictOptions = {
-  target: "es2023",
-  module: "nodenext",
-  types: ["node"],
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  exactOptionalPropertyTypes: true,
-};
-
 /** What a page tells its reader to install: the words of all lines with `npm install`, below a heading or in the whole page. */
 export function installedBy(page: string, heading?: string): readonly string[] {
   const words = shellLinesOf(page, heading)

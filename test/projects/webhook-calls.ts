@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sampleEvent } from "../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
 import type { Served } from "./project.ts";
+import { attack } from "./stranger.ts";
 
 interface Response {
   readonly status: number;
@@ -16,9 +17,15 @@ interface Response {
 const json = { "content-type": "application/json" };
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** @param echo whether there is a route with a body parser */
+interface Recipe {
+  /** Whether there is a route with a body parser. Default true. */
+  readonly echo?: boolean | undefined;
+  /** False where a body parser reads the deliveries: it keeps a list of the chunks of each. Default true. */
+  readonly readsItself?: boolean | undefined;
+}
+
 export const receivesWebhooks =
-  (echo = true) =>
+  ({ echo = true, readsItself = true }: Recipe = {}) =>
   async ({ folder, origin, said }: Served): Promise<void> => {
     const url = `${origin}/webhooks`;
     // Parsed and written again, this body has other bytes.
@@ -48,6 +55,12 @@ export const receivesWebhooks =
     if (echo) {
       const sent = { text: "Zoë", list: [1, 2] };
       assert.deepEqual(JSON.parse((await post(`${origin}/echo`, json, JSON.stringify(sent))).body), sent);
+    }
+
+    if (readsItself) {
+      const close = await attack(origin);
+      assert.equal(await deliver(url, sampleEvent()), 200, "beside a stranger");
+      close();
     }
 
     const inbox = join(folder, "webhooks.db");

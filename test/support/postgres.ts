@@ -347,7 +347,9 @@ function locate(): Found {
       missing: `the user that runs PostgreSQL may not enter ${tmpdir()}; set TMPDIR to a directory it may enter`,
     };
   const mayCopy = user && !folderOfPrograms;
-  const folders = mayCopy ? [() => installed, () => copied(installed, temporaryDirectory)] : [() => installed];
+  const folders = mayCopy
+    ? [() => installed, () => copied(installed, temporaryDirectory)]
+    : [() => installed];
   let reason = "";
   for (const folder of folders) {
     const binaries = inFolder(folder(), user, temporaryDirectory);

@@ -1,5 +1,6 @@
 // Receivers in HTTP frameworks: the programs of docs/recipes/http-frameworks.md, with what that page tells to install.
-import { installedBy, type Project, program, shownBy, strictOptions } from "../project.ts";
+import { installedBy, type Project, program, shownBy } from "../project.ts";
+import { underAttack } from "../stranger.ts";
 import { receivesWebhooks } from "../webhook-calls.ts";
 
 const page = "docs/recipes/http-frameworks.md";
@@ -7,7 +8,12 @@ const [kit = "", libsql = ""] = installedBy(page);
 const file = (name: string) => program(`examples/http-frameworks/${name}.ts`);
 const receiver = { "receiver.ts": file("receiver") };
 const compilerOptions = {
-  ...strictOptions,
+  target: "es2023",
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
   allowImportingTsExtensions: true,
   noEmit: true,
 };
@@ -40,8 +46,8 @@ function nest(major: string, how: string, code: string, echo: boolean): Project 
     },
     run: "tsc && echo compiled",
     prints: /compiled/,
-    serve: "exec node dist/server.js",
-    uses: receivesWebhooks(echo),
+    serve: underAttack("node dist/server.js"),
+    uses: receivesWebhooks({ echo, readsItself: echo }),
   };
 }
 
@@ -66,7 +72,7 @@ const nextReceiver = (how: string, build: string): Project => ({
   },
   run: `${build} && echo built`,
   prints: /built/,
-  serve: "exec next start --port $PORT",
+  serve: underAttack("next start --port $PORT"),
   uses: receivesWebhooks(),
 });
 
@@ -92,8 +98,8 @@ const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): 
   files: { ...receiver, ...tsconfig, "server.ts": code ?? file(heading.toLowerCase().replace(":", "-")) },
   run: "tsc && echo compiled",
   prints: /compiled/,
-  serve: "exec node server.ts",
-  uses: receivesWebhooks(echo),
+  serve: underAttack("node server.ts"),
+  uses: receivesWebhooks({ echo, readsItself: code === undefined }),
   ...others,
 });
 

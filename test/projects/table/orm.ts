@@ -1,10 +1,15 @@
 // Handlers that write with an ORM: the programs of docs/recipes/orm.md, with what that page tells to install.
-import { type Files, installedBy, type Project, program, shownBy, strictOptions } from "../project.ts";
+import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
 
 const page = "docs/recipes/orm.md";
 const file = (name: string) => program(`examples/orm/${name}`);
 const compilerOptions = {
-  ...strictOptions,
+  target: "es2023",
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
   rewriteRelativeImportExtensions: true,
   outDir: "dist",
   // Declarations of these packages name drivers that are not installed.
