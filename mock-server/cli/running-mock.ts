@@ -18,7 +18,7 @@ import type { ControlApi } from "../control/control-api.ts";
 import { createControlClient } from "../control/control-client.ts";
 import type { DeliveryDetail } from "../control/deliveries.ts";
 import type { ClockView } from "../control/mock.ts";
-import { isMockServerError } from "../errors.ts";
+import { isMockServerError, MockServerError } from "../errors.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../node/snapshot-file.ts";
 import { durationForms, parseDurationMs } from "../time/duration.ts";
 import { withoutSecrets, withoutStatus } from "./activity-log.ts";
@@ -63,8 +63,13 @@ export async function withRunningMock<Result>(
   io: CommandIo,
   use: (control: ControlApi) => Promise<Result>,
 ): Promise<Result> {
+  const baseUrl = mockUrlOf(address, io);
+  const control = createControlClient({ baseUrl });
   try {
-    return await use(createControlClient({ baseUrl: mockUrlOf(address, io) }));
+    // What another server responds to the command itself may look like a success.
+    if ((await control.getHealth()).status !== "ok")
+      throw new MockServerError("RESPONSE_INVALID", `expected a mock at ${baseUrl}, got another server`);
+    return await use(control);
   } catch (error) {
     throw explain(error);
   }

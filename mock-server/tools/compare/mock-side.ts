@@ -41,12 +41,15 @@ export async function prepareMock({
   const revoked = await control.createApiKey();
   await control.revokeApiKey(revoked.id);
   const readOnly = await control.createApiKey({ access: "read_only" });
-  // More tasks than a list has by default.
-  for (let count = 0; count < 20; count += 1)
+  // More tasks and endpoints than a list has by default.
+  for (let number = 1; number <= 20; number += 1) {
+    const eventTypes = ["documents.synced"];
+    await control.createEndpoint({ url: `https://receiver.invalid/${number}`, eventTypes });
     await control.startTask({ taskType: "BINDER", progression: "manual" });
+  }
   await control.advanceClock({ by: "1s" });
   await control.startTask({ taskType: "BINDER", progression: "manual" });
-  for (const number of [1, 2, 3]) {
+  for (const number of [21, 22, 23]) {
     const eventTypes = ["documents.synced"];
     await control.createEndpoint({ url: `https://receiver.invalid/${number}`, eventTypes });
     await control.startTask({ taskType: "TAX_PREP" });

@@ -142,6 +142,7 @@ const idsOf = (response: ServiceResponse): readonly unknown[] => {
   return Array.isArray(data) ? data.map((each) => valueAt(each, "id")) : [];
 };
 
+const defaultLimit = 20;
 const limits = badInput("Webhook endpoint limit must be between 1 and 100");
 const pageMax = bound((endpointPageItemsMax) => ({ bounds: { endpointPageItemsMax } }));
 
@@ -165,6 +166,15 @@ export const endpointRules: readonly Rule[] = [
         (s) => list(s, { iterator: "not-an-iterator" }),
       ],
     ]),
+    rule(
+      `W11 endpoints.default-limit: a page without arguments has ${defaultLimit} endpoints`,
+      defaultLimit,
+      async (service) => {
+        if (idsOf(await list(service, { limit: 100 })).length < defaultLimit)
+          throw new Untestable(`the workspace has fewer than ${defaultLimit} webhook endpoints`);
+        return idsOf(await list(service)).length;
+      },
+    ),
     rule("W11 A-8 endpoints.done: iterator is null when done is true", "null", async (service) => {
       const page = pageOf(await list(service, { limit: 100 }));
       if (page["done"] !== true) throw new Untestable("there are more than 100 endpoints");

@@ -40,6 +40,27 @@ const noUsage = {
   err: expect.stringMatching(/^workspace-tasks \w+: .*\nTry workspace-tasks \w+ --help\n$/),
 };
 
+describe("a command for a running mock", () => {
+  it.for<[Run, ...string[]]>([[runSnapshotCommand, "save", "-"], [runResetCommand], [runLogsCommand]])(
+    "does nothing at another server that responds with JSON",
+    async ([command, ...argv]) => {
+      const requests: (string | undefined)[] = [];
+      await using other = await listen(
+        createServer(({ url }, response) => {
+          requests.push(url);
+          response.end('{ "data": {} }');
+        }),
+      );
+      const { code, out, err } = await runCommand(command, [...argv, "--mock", other.origin]);
+      expect([code, out]).toEqual([1, ""]);
+      expect(err).toContain(
+        `expected a mock at ${other.origin}, got another server; pass the address of a mock`,
+      );
+      expect(requests).toEqual(["/_mock/v1/health"]);
+    },
+  );
+});
+
 describe("clock", () => {
   it("clock shows the time, and advances it by a duration or to the next timer", async ({ mock }) => {
     expect((await run(mock, runClockCommand)).out).toBe("2026-01-15T12:00:00.000Z (virtual, 0 timers)\n");
@@ -76,7 +97,7 @@ it("clock says how to start a mock whose clock can be advanced", async () => {
 
 it("a command names the unknown path of a --mock that is not the address of a mock", async ({ mock }) => {
   const { err } = await runCommand(runClockCommand, ["--mock", `${mock.baseUrl}/graphql`]);
-  expect(err).toMatch(/^workspace-tasks clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
+  expect(err).toMatch(/^workspace-tasks clock: unknown path \/graphql\/_mock\/v1\/health; the paths are /);
 });
 
 describe("resend", () => {
@@ -200,7 +221,9 @@ describe("logs", () => {
   it("logs ends with an error when the address has no event stream", async () => {
     await using proxy = await listen(
       createServer(({ url }, response) => {
-        response.writeHead(url === "/_mock/v1/stream" ? 404 : 200).end('{ "mode": "real", "data": [] }');
+        response
+          .writeHead(url === "/_mock/v1/stream" ? 404 : 200)
+          .end('{ "status": "ok", "mode": "real", "data": [] }');
       }),
     );
     const { code, err } = await runCommand(runLogsCommand, ["--mock", proxy.origin]);

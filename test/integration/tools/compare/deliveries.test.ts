@@ -152,6 +152,11 @@ describe("compare with deliveries", () => {
     expect((await compareWith(other, report.settings)).differences).toEqual([]);
   });
 
+  it("a retry that the mock would not send differs", async () => {
+    const shorter = { delivery: { scheduleMs: [0, 5_000, 300_000] } };
+    expect((await compareWith(captured, shorter)).differences).toEqual(["deliveries.retry-waits"]);
+  });
+
   it("a record of deliveries holds no text of a body, and no secret", async () => {
     const record = (await findingsInFile(captured)).map(recordLine).join("");
     const texts = captured.deliveries.flatMap(({ body }) => textsOf(JSON.parse(body.toString("utf8"))));

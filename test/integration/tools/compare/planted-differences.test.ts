@@ -170,6 +170,11 @@ const breaches: Readonly<Record<string, Change>> = {
   "catalog.payload-task.running": entry("task.running", ({ payloadSchema }) => {
     payloadSchema.properties.event.type = "uuid";
   }),
+  "endpoints.default-limit": ofList(
+    "data",
+    (list) => list.slice(0, 10),
+    ({ query, variables }) => query.includes("ListWebhookEndpoints") && variables.limit === undefined,
+  ),
   "endpoints.limit-0": error(says("Webhook"), { message: "The limit must be between 1 and 100" }),
   "endpoints.create-read-only": error(({ extensions }) => extensions.code === "FORBIDDEN", {
     code: "READ_ONLY",
@@ -196,6 +201,6 @@ describe("compare", () => {
     const report = await compare(service, { writes, ...around });
     expect(differencesIn(report)).toContain(id);
     if (isRefuted) expect([refutedIn(report), exitCodeOf(report)]).toEqual([expect.arrayContaining([id]), 1]);
-    expect((await service.mock.control.listEndpoints()).data).toHaveLength(3);
+    expect((await service.mock.control.listEndpoints()).data).toHaveLength(23);
   });
 });
