@@ -4,15 +4,19 @@
 import { toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { builtInModule, nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { Hash } from "fast-sha256";
+import type { CallScope } from "../call/call-scope.ts";
+import { FailureError, failure } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { ArtifactInput } from "../operations/jobs.ts";
-import { createUploadSource, type UploadBody } from "../uploads/upload-source.ts";
+import { createUploadSource, type UploadBody, type UploadSource } from "../uploads/upload-source.ts";
 import type { UploadProgress } from "../uploads/uploads.ts";
 import { type CheckedClient, type ImportArtifact, type ImportFileArtifact, method } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
 
 // Whatever the client's own deadline is.
 const uploadDeadlineMs = 3_600_000;
+// A file that is never read to its end would hold the import, and its journal, without an end.
+const readLimitMs = 3_600_000;
 const bytesAtOnce = 1_000_000;
 
 const addThem = "add missing documents with taxClients.addDocuments";
@@ -115,21 +119,25 @@ async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> 
   hash.update(utf8(JSON.stringify(version === undefined ? described : { ...described, url: version })));
   if ("file" in artifact && version === undefined) {
     const source = createUploadSource((await openFile(run, artifact)).body);
-    try {
-      // The upload says what is wrong with another kind of body.
-      for (let offset = 0, isLast = source === null; !isLast; ) {
-        const chunk = await run.scope.race(Promise.resolve(source?.chunkAt(offset, bytesAtOnce)));
-        hash.update(chunk?.bytes ?? new Uint8Array());
-        offset += chunk?.bytes.byteLength ?? 0;
-        isLast = chunk?.last ?? true;
-      }
-    } catch (error) {
-      return cannotOpen(run)(error);
-    } finally {
-      source?.release();
-    }
+    // The upload says what is wrong with another kind of body.
+    if (source) await readWithin(run, (scope) => readAll(source, scope, hash)).finally(source.release);
   }
   return toBase64Url(hash.digest().subarray(0, 9));
+}
+
+interface Digest {
+  update(bytes: Uint8Array): unknown;
+}
+
+async function readAll(source: UploadSource, scope: CallScope, hash: Digest): Promise<void> {
+  for (let offset = 0, isLast = false; !isLast; ) {
+    const chunk = await scope.race(source.chunkAt(offset, bytesAtOnce));
+    hash.update(chunk?.bytes ?? new Uint8Array());
+    offset += chunk?.bytes.byteLength ?? 0;
+    isLast = chunk?.last ?? true;
+    // A body that never waits would leave no time for anything else.
+    if (!isLast) await scope.sleep(0);
+  }
 }
 
 /** Notes the URL of the upload. One of the same document that was begun before is continued, unless the service has lost it. */
@@ -176,24 +184,26 @@ interface OpenFile {
 }
 
 async function openFile(run: ImportRun, { file, sizeBytes }: ImportFileArtifact): Promise<OpenFile> {
-  try {
-    // It may throw, or never settle.
-    if (typeof file === "function") return { body: await run.scope.race((async () => file())()), sizeBytes };
-    const { open } = nodeModule("node:fs/promises");
-    const opened = await open(file);
-    const { size } = await opened.stat();
-    return { body: opened.createReadStream(), sizeBytes: size || undefined };
-  } catch (error) {
-    return cannotOpen(run)(error);
-  }
+  if (typeof file === "function") return { body: await readWithin(run, () => file()), sizeBytes };
+  const { size } = await readWithin(run, () => nodeModule("node:fs/promises").stat(file));
+  return { body: nodeModule("node:fs").createReadStream(file), sizeBytes: size || undefined };
 }
 
-const cannotOpen = (run: ImportRun) => (error: unknown) => {
-  if (run.scope.failure) throw error;
-  const cause = run.parts.redactor.cause(error);
-  const { code } = Object(error) as { readonly code?: unknown };
-  const reason = typeof code === "string" ? ` (${code})` : "";
-  throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", `${method}: the file could not be read${reason}`, {
-    cause,
-  });
-};
+/** Reads of a document. It may throw, or never settle: that is the failure of this document, after a time. */
+async function readWithin<Value>(
+  run: ImportRun,
+  read: (scope: CallScope) => Value | PromiseLike<Value>,
+): Promise<Value> {
+  const onLimit = (limitMs: number) =>
+    failure("UPLOAD_BODY_INVALID", `it took longer than ${limitMs} ms`, { outcome: "not_sent" });
+  try {
+    return await run.scope.within({ limitMs: readLimitMs, onLimit }, read);
+  } catch (error) {
+    if (run.scope.failure) throw error;
+    const { code } = Object(error) as { readonly code?: unknown };
+    const reason = error instanceof FailureError ? error.failure.message : code;
+    const shown = typeof reason === "string" ? ` (${reason})` : "";
+    const message = `${method}: the file could not be read${shown}`;
+    throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", message, { cause: run.parts.redactor.cause(error) });
+  }
+}

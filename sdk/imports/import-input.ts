@@ -40,8 +40,8 @@ export interface ImportOptions {
   /** Most calls and uploads in flight, 1 to 64. Default 8. */
   readonly concurrency?: number | undefined;
   /**
-   * Called with the latest progress. A promise that it returns is awaited before the next call; a failure ends the import
-   * with `ON_PROGRESS_FAILED`.
+   * Called with the latest progress. A promise that it returns is awaited before the next call; a failure, or one that takes
+   * longer than 30 s, ends the import with `ON_PROGRESS_FAILED`.
    */
   readonly onProgress?: ((progress: ImportProgress) => unknown) | undefined;
   /** Ends this process's part of the import. */
@@ -57,7 +57,10 @@ export interface ImportUrlArtifact extends ArtifactInput {
 
 /** A document that is uploaded, and attached by the URL of its upload. */
 export interface ImportFileArtifact extends Omit<ArtifactInput, "url"> {
-  /** The path of a file, or a function that opens the document from its beginning; it is called again for a retry. */
+  /**
+   * The path of a file, or a function that opens the document from its beginning; it is called for each time that the document
+   * is read. One that is not read within an hour is `UPLOAD_BODY_INVALID`.
+   */
   readonly file: string | (() => UploadBody | Promise<UploadBody>);
   /** For example `application/pdf`. */
   readonly mimeType: string;

@@ -10,6 +10,8 @@ import { type Settled, settle } from "./settle.ts";
 
 type ClientError = Pick<WorkspaceTasksError, "code" | "message"> & Partial<WorkspaceTasksError>;
 
+// As long as a journal may take for an entry.
+const reportLimitMs = 30_000;
 const context = { attempts: 0, operation: { method, name: undefined } };
 
 /** One import in this process, and what all steps of it share. */
@@ -38,8 +40,14 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   async function report(): Promise<void> {
     const { onProgress } = options;
     if (!onProgress || scope.failure) return;
-    reporting ??= (async () => onProgress({ counts: { ...state.counts }, uploadedBytes }))()
-      .catch((error) => end(toError(onProgressFailed(error), context)))
+    const onLimit = (ms: number) => failure("ON_PROGRESS_FAILED", `onProgress took longer than ${ms} ms`);
+    const progress = { counts: { ...state.counts }, uploadedBytes };
+    reporting ??= scope
+      .within({ limitMs: reportLimitMs, onLimit }, () => onProgress(progress))
+      .catch((error) => {
+        const failed = error instanceof FailureError ? error.failure : onProgressFailed(error);
+        end(toError({ ...failed, outcome: "rejected" }, context));
+      })
       .finally(() => {
         reporting = undefined;
       });
@@ -112,7 +120,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
         if (scope.failure) throw new FailureError(scope.failure);
         void report();
         await importAll();
-        await scope.race(Promise.resolve(reporting).then(report));
+        await Promise.resolve(reporting).then(report);
       } catch (error) {
         end(error);
       }

@@ -2,6 +2,7 @@ interface NodeModules {
   readonly "node:crypto": typeof import("node:crypto");
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:events": typeof import("node:events");
+  readonly "node:fs": typeof import("node:fs");
   readonly "node:fs/promises": typeof import("node:fs/promises");
   readonly "node:os": typeof import("node:os");
 }

@@ -15,6 +15,7 @@ export interface PostgresPoolClient {
     readonly query_timeout: number;
   }): Promise<{ readonly rows: readonly unknown[] }>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
   release(destroy?: boolean): void;
 }
 
@@ -65,9 +66,10 @@ export function postgresJournal(
     let lines = 0;
     let lost: Error | undefined;
     // Without a listener the loss of an idle connection ends the process.
-    client.on("error", (error) => {
+    const onLost = (error: Error) => {
       lost = error;
-    });
+    };
+    client.on("error", onLost);
 
     async function query(text: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]> {
       if (lost) throw lost;
@@ -76,11 +78,15 @@ export function postgresJournal(
     }
 
     /** The connection is destroyed unless its lock is certainly released. */
-    const close = () =>
-      query(sql.unlock, [name]).then(
-        () => client.release(),
-        () => client.release(true),
+    async function close(): Promise<void> {
+      const isUnlocked = await query(sql.unlock, [name]).then(
+        () => true,
+        () => false,
       );
+      client.release(!isUnlocked);
+      // The pool has its own listener now.
+      client.off("error", onLost);
+    }
 
     async function describeHolder(): Promise<string> {
       const [holder] = await query(sql.holder, [name]);

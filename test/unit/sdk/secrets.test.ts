@@ -102,6 +102,7 @@ const lockedPool: PostgresClientPool = {
       rows: [text.includes("try") ? {} : { pid: said, application_name: said }],
     }),
     on: () => {},
+    off: () => {},
     release: () => {},
   }),
 };

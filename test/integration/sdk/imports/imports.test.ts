@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import type {
   ImportClient,
+  ImportFileArtifact,
   ImportJournal,
   ImportProgress,
   ImportResult,
@@ -78,6 +79,49 @@ describe("an import", () => {
 });
 
 describe("the clients of an import", () => {
+  it.each<[string, Partial<ImportFileArtifact>]>([
+    ["a function that never settles", { file: () => new Promise<Blob>(() => {}) }],
+    [
+      "a function that never settles, with a version",
+      { version: "1", file: () => new Promise<Blob>(() => {}) },
+    ],
+    ["a stream that stalls", { file: () => new ReadableStream<Uint8Array>() }],
+  ])("fail alone with %s", async (_, stalled) => {
+    await using fixture = await createImportFixture();
+    const file = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file: "" };
+    const input = [
+      { externalId: "a", name: "A", artifacts: [{ ...file, ...stalled }] },
+      ...clientsWithUrls(2, 1),
+    ];
+    const result = await fixture.import({ clients: input });
+    expect(result.counts).toMatchObject({ imported: 2, failed: 1 });
+    const [client] = result.clients();
+    expect(client?.error).toMatchObject({
+      code: "UPLOAD_BODY_INVALID",
+      message: expect.stringMatching(/^client "a", document "w2": .+longer than 3600000 ms/),
+    });
+  });
+
+  it("leave time for other work while a document is read that never waits", async () => {
+    await using fixture = await createImportFixture();
+    const controller = new AbortController();
+    const chunk = new Uint8Array(1_000_000);
+    const chunksMax = 500;
+    let chunks = 0;
+    async function* endless() {
+      for (; chunks < chunksMax; chunks++) yield chunk;
+    }
+    const file = () => {
+      setImmediate(() => controller.abort());
+      return endless();
+    };
+    const document = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
+    const { signal } = controller;
+    const clients = [{ externalId: "a", name: "A", artifacts: [document] }];
+    expect(await codeOf(fixture.import({ clients, signal }))).toBe("ABORTED");
+    expect(chunks).toBeLessThan(chunksMax);
+  });
+
   it("fail alone when their input, their file or their artifacts are wrong, and the others are imported", async () => {
     await using fixture = await createImportFixture();
     const { mock, connectionId, jobName } = fixture;
@@ -416,6 +460,12 @@ describe("an import ends", () => {
     const clients = clientsWithUrls(2, 1);
     const onProgress = () => Promise.reject(new Error("no"));
     expect(await codeOf(fixture.import({ clients, onProgress }))).toBe("ON_PROGRESS_FAILED");
+    const hangs = () => new Promise(() => {});
+    const slow = await failureOf(fixture.import({ clients, onProgress: hangs, jobName: "Slow" }));
+    expect(slow).toMatchObject({
+      code: "ON_PROGRESS_FAILED",
+      message: expect.stringContaining("longer than 30000 ms"),
+    });
     const closed = fixture.createClient();
     const closing = fixture.import({ clients, jobName: "Closed" }, closed);
     await closed.close();

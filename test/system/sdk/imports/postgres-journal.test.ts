@@ -65,6 +65,21 @@ describeWithPostgres("a journal in PostgreSQL", () => {
     await journal.close();
   });
 
+  it("leaves no listener on a connection that it gives back", async () => {
+    await using database = await postgres.database();
+    const pool = database.pool({ max: 1 });
+    const listeners = async () => {
+      const client = await pool.connect();
+      const count = client.listenerCount("error");
+      client.release();
+      return count;
+    };
+    const before = await listeners();
+    const journal = await openJournal(postgresJournal(pool, "import"));
+    await journal.close();
+    expect(await listeners()).toBe(before);
+  });
+
   it("is damaged when a line is missing in the middle", async () => {
     await using database = await postgres.database();
     const pool = database.pool();
