@@ -211,17 +211,22 @@ function endOfComment(text: string, start: number, database: Database): number {
   return delimiters.lastIndex;
 }
 
-/** Whether a text for SQLite has more than one statement. Some of its drivers execute the first one only. */
-export function hasSecondStatement(text: string): boolean {
-  if (!/;\s*\S/.test(text)) return false;
-  const parts = text
-    .replace(quotedOrComment, " ")
-    .split(";")
-    .filter((part) => part.trim() !== "");
-  // Its own statements end with `;`, and it with `; END`.
-  const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(parts[0] ?? "");
-  const last = isTrigger ? parts.findIndex((part) => /^\s*END\b/i.test(part)) : 0;
-  return last >= 0 && parts.length > last + 1;
+/** The statements of a text for SQLite; of several, without what is quoted. Some of its drivers execute the first one only. */
+export function sqliteStatements(text: string): readonly string[] {
+  if (!/;\s*\S/.test(text)) return [text];
+  const statements: string[] = [];
+  let isInTrigger = false;
+  for (const part of text.replace(quotedOrComment, " ").split(";")) {
+    if (part.trim() === "") continue;
+    // Its own statements end with `;`, and it with `; END`.
+    if (isInTrigger) {
+      isInTrigger = !/^\s*END\b/i.test(part);
+      continue;
+    }
+    statements.push(part);
+    isInTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(part);
+  }
+  return statements;
 }
 
 /** A quote within a quoted text is written twice, which is a second text here. What does not end, ends with the text. */

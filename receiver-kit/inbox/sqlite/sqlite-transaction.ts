@@ -22,10 +22,10 @@ import {
   endedBySql,
   fromFirstWord,
   guarded,
-  hasSecondStatement,
   leaseLost,
   NestedTransaction,
   remembering,
+  sqliteStatements,
   superseded,
   transactionEnded,
 } from "../handler-transaction.ts";
@@ -77,7 +77,7 @@ interface Dependencies {
 
 const examine = remembering((statement) => ({
   keyword: controlKeyword(statement, "sqlite"),
-  isSeveral: hasSecondStatement(statement),
+  isSeveral: sqliteStatements(statement).length > 1,
   setting: settingOf(statement),
 }));
 
@@ -103,7 +103,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   const { items, settle, onMustBeAlone, now, wake } = dependencies;
   let opening: Promise<Turn> | undefined;
   let hasEnded = false;
-  let hasMarker = false;
   /** Why it must not be committed: a handler may catch what its query throws. */
   let failure: Error | undefined;
   const opened = async () => {
@@ -119,7 +118,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   };
   const nested = new NestedTransaction(fail);
   const end = async (turn: Turn): Promise<InboxSettleOutcome> => {
-    if (hasMarker) releaseMarker(turn);
     const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
     const waiting = new Set<string>();
     const outcome = await turn.commit((connection) => {
@@ -155,8 +153,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
       async connection<Connection>() {
         const transaction = await opened();
         const inside = transaction.connection();
-        if (!hasMarker) inside.exec(`SAVEPOINT ${marker}`);
-        hasMarker = true;
         const guards = { nested, fail, requireOpen: () => void transaction.connection() };
         return guardedConnection(inside.native as NativeConnection, guards) as Connection;
       },
@@ -209,8 +205,11 @@ function guardedConnection(native: NativeConnection, guards: Guards): NativeConn
   const { nested, fail } = guards;
   const check = (text: string) => {
     guards.requireOpen();
-    const keyword = controlKeyword(text, "sqlite");
-    if (keyword) fail(controlRejected(keyword));
+    // Other events share the transaction: one that is ended behind another statement would be theirs, too.
+    for (const statement of [text, ...sqliteStatements(text)]) {
+      const keyword = controlKeyword(statement, "sqlite");
+      if (keyword) fail(controlRejected(keyword));
+    }
   };
   const pass = (boundary: Boundary) => {
     guards.requireOpen();
@@ -239,19 +238,6 @@ function guardedConnection(native: NativeConnection, guards: Guards): NativeConn
     close() {},
   });
   return connection;
-}
-
-// Only the first of several statements in one text on the driver's connection is checked: COMMIT and BEGIN behind it would
-// leave a transaction open, but without this savepoint.
-const marker = "workspace_tasks_transaction";
-
-function releaseMarker(transaction: Turn): void {
-  const connection = transaction.connection();
-  try {
-    connection.exec(`RELEASE ${marker}`);
-  } catch {
-    throw endedBySql("COMMIT or ROLLBACK on the driver's connection");
-  }
 }
 
 async function open({ items, isAlone, begin }: Dependencies): Promise<Turn> {

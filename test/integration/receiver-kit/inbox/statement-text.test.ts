@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   type Database,
   fromFirstWord,
-  hasSecondStatement,
+  sqliteStatements,
 } from "../../../../receiver-kit/inbox/handler-transaction.ts";
 
 describe("fromFirstWord", () => {
@@ -26,19 +26,20 @@ describe("fromFirstWord", () => {
   });
 });
 
-describe("hasSecondStatement", () => {
+describe("sqliteStatements", () => {
   const trigger =
     "CREATE TEMP TRIGGER a AFTER INSERT ON b BEGIN SELECT CASE WHEN 1 THEN 2 END; DELETE FROM b; END";
   it.each([
-    ["INSERT INTO a VALUES (1); INSERT INTO a VALUES (2)", true],
-    ["INSERT INTO a VALUES (1); -- ;", false],
-    [";; INSERT INTO a VALUES (1);;", false],
-    ["INSERT INTO a VALUES ('; a'';b', \"; c\", `; d`, [; e]) /* ; f */", false],
-    ["SELECT ';'; COMMIT", true],
-    [trigger, false],
-    [`${trigger};`, false],
-    [`${trigger}; COMMIT`, true],
-  ])("of %j is %s", (statement, expected) => {
-    expect(hasSecondStatement(statement)).toBe(expected);
+    ["INSERT INTO a VALUES (1); INSERT INTO a VALUES (2)", ["INSERT", "INSERT"]],
+    ["INSERT INTO a VALUES (1); -- ;", ["INSERT"]],
+    [";; INSERT INTO a VALUES (1);;", ["INSERT"]],
+    ["INSERT INTO a VALUES ('; a'';b', \"; c\", `; d`, [; e]) /* ; f */", ["INSERT"]],
+    ["SELECT ';'; COMMIT", ["SELECT", "COMMIT"]],
+    [trigger, ["CREATE"]],
+    [`${trigger};`, ["CREATE"]],
+    [`${trigger}; COMMIT`, ["CREATE", "COMMIT"]],
+    [`DELETE FROM b; ${trigger}; DELETE FROM b`, ["DELETE", "CREATE", "DELETE"]],
+  ])("of %j begin with %j", (text, expected) => {
+    expect(sqliteStatements(text).map((statement) => /\w+/.exec(statement)?.[0])).toEqual(expected);
   });
 });
