@@ -120,9 +120,10 @@ export class GuardedPool {
 
   /** Whether an error says that statements cannot be prepared here; from then on none is. */
   unprepares(error: unknown): boolean {
-    if (!this.prepares || !/^(26000|42P05)$/.test(codeOf(error))) return false;
-    this.prepares = false;
-    return true;
+    const isUnprepared = /^(26000|42P05)$/.test(codeOf(error));
+    // Statements of others may have been under way since the first error.
+    if (isUnprepared) this.prepares = false;
+    return isUnprepared;
   }
 
   /** Begins the transaction of a handler. */

@@ -121,7 +121,7 @@ describe("a client of a PostgreSQL pool", () => {
 
 describe("statements of a PostgreSQL pool", () => {
   it.each(["26000", "42P05"])(
-    "are sent as text once the server answers %s, as behind a pooler",
+    "are sent as text once the server answers %s, as behind a pooler, also those that were under way",
     async (code) => {
       const sent: string[] = [];
       const query: Query = async (text) => {
@@ -129,13 +129,12 @@ describe("statements of a PostgreSQL pool", () => {
         if (/EXECUTE|PREPARE/.test(text)) throw Object.assign(new Error("unknown"), { code });
         return [];
       };
-      const { pool } = createPool([query], true);
+      const { pool } = createPool([query, query], true);
       const statement = { name: "named", text: "SELECT $1::text" };
-      await pool.rows("write", [statement, ["it's"]]);
-      await pool.rows("write", [statement, [null]]);
+      await Promise.all(["it's", null].map((value) => pool.rows("write", [statement, [value]])));
       const bodies = sent.filter((text) => text.startsWith("BEGIN")).map((text) => text.split("; ").at(-2));
       expect(bodies.slice(-2)).toEqual(["SELECT E'it''s'::text", "SELECT null::text"]);
-      expect(sent.filter((text) => /EXECUTE|PREPARE/.test(text)).length).toBe(1);
+      expect(sent.filter((text) => /EXECUTE|PREPARE/.test(text)).length).toBe(2);
     },
   );
 });
