@@ -48,9 +48,10 @@ export class SqliteFile {
     let state: string | undefined;
     try {
       createPrivateFile(this.#path);
-      for (const suffix of suffixes) makePrivate(this.#path + suffix);
+      const wereOpen = suffixes.filter((suffix) => makePrivate(this.#path + suffix));
       state = stateOf(this.#path);
-      checkContent(this.#path, opener);
+      // One that the application has created for tables of its own holds nothing of the inbox yet.
+      if (checkContent(this.#path, opener) && wereOpen.length > 0) warnOfOpenFile(this.#path);
       connection = checkConnection(opener(this.#path));
       configure(connection);
       migrateSqlite(connection);
@@ -258,15 +259,17 @@ interface ContentCheck {
  * something else. A small file is read as a whole; of a large one its newest and its waiting rows, by each of their indexes.
  *
  * By a connection that may not write: the last one that may would write a foreign -wal into the file when it is closed.
+ *
+ * @returns whether it has an inbox
  */
 export function checkContent(
   filePath: string,
   opener: SqliteOpener,
   { isBackup = false, newest, isSample = false }: ContentCheck = {},
-): void {
+): boolean {
   const bytes = sizeOf(filePath);
   const wasInUse = newest !== undefined;
-  if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup && !wasInUse) return;
+  if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup && !wasInUse) return false;
   const connection = openToRead(filePath, opener);
   try {
     if (isBackup || (bytes <= wholeCheckBytesMax && !isSample)) {
@@ -277,10 +280,11 @@ export function checkContent(
     if (isBackup && !hasInbox) throw new Error("it has no inbox");
     // The file was emptied, and its -wal does not have all that was in it.
     if (wasInUse && !hasInbox) throw damaged("it has no inbox any more");
-    if (!hasInbox) return;
+    if (!hasInbox) return false;
     if (Number(connection.query(countWrong)[0]?.["wrong"]) > 0)
       throw damaged("rows are not found by their ids");
     if (wasInUse && newestOf(connection) < newest) throw damaged("its newest row is missing");
+    return true;
   } finally {
     connection.close();
   }
@@ -327,21 +331,23 @@ function createPrivateFile(filePath: string): void {
   }
 }
 
-function makePrivate(filePath: string): void {
+/** @returns whether it was open to other users */
+function makePrivate(filePath: string): boolean {
   const found = fs.statSync(filePath, { throwIfNoEntry: false });
-  if (!found || found.isDirectory()) return;
+  if (!found || found.isDirectory()) return false;
   const privacy = privacyOf(found);
   if (privacy === "foreign") throw codedError("EOWNER", foreignFile(filePath, found));
-  if (privacy === "private") return;
+  if (privacy === "private") return false;
   try {
     fs.chmodSync(filePath, 0o600);
-    warnOfOpenFile(filePath);
+    return true;
   } catch (cause) {
     if ((found.mode & 0o002) !== 0)
       throw codedError("EMODE", `everybody may write ${JSON.stringify(filePath)}`);
     // A file of root that others may read, on a file system that is read-only.
     if ((cause as { code?: unknown }).code !== "EPERM" && (cause as { code?: unknown }).code !== "EROFS")
       throw cause;
+    return false;
   }
 }
 

@@ -63,6 +63,28 @@ describe("the files of a SQLite inbox", () => {
     },
   );
 
+  it.runIf(isPosix)(
+    "that all users could read are closed with a warning, unless they had no inbox yet",
+    async () => {
+      await using file = await temporaryFile();
+      const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+      // As an application does that has tables of its own in the file.
+      const application = new Database(file.path);
+      application.exec("CREATE TABLE own (id text)");
+      application.close();
+      await chmod(file.path, 0o644);
+      await openAndClose(file.path);
+      expect([modeOf(file.path), warned.mock.calls]).toEqual(["600", []]);
+      await chmod(file.path, 0o644);
+      await openAndClose(file.path);
+      expect([modeOf(file.path), warned.mock.calls]).toEqual([
+        "600",
+        [[expect.stringContaining("was open to all users"), { code: "WORKSPACE_TASKS_FILE_OPEN" }]],
+      ]);
+      warned.mockRestore();
+    },
+  );
+
   it.runIf(isPosix && process.getuid?.() === 0).each(["", "-wal"])(
     "are not used when another user has created the file%s",
     async (suffix) => {
