@@ -2,24 +2,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import Database from "libsql";
 import pg from "pg";
 import { PostgresServer } from "../support/postgres.ts";
 import { spread, type Table } from "./benchmark.ts";
-import type { DrainProgress, DrainRequest } from "./drainer.ts";
+import type { Contender, DrainOptions, DrainProgress, DrainRequest } from "./drainer.ts";
 import { forkProcess } from "./processes.ts";
 import { serverCpuUs } from "./server-cpu.ts";
-import { medianIn, type Rounds, spreadIn } from "./statistics.ts";
+import { type InTurnsOptions, inTurns, medianIn, type Rounds, spreadIn } from "./statistics.ts";
 
 export type Store = "postgres" | "sqlite";
 export const storeNames = { postgres: "PostgreSQL", sqlite: "SQLite" } as const;
 
-export interface DrainOptions {
-  /** The handler writes a row. */
-  readonly writes: boolean;
-  readonly events: number;
-}
-
-/** Per event. Only PostgreSQL has a server whose use is read. */
+/** Per event. Only PostgreSQL has a server whose use is read; the bytes of SQLite are those of write calls. */
 export interface Drained {
   readonly wallUs: number;
   readonly cpuUs: number;
@@ -53,18 +48,44 @@ export class BacklogStores implements AsyncDisposable {
   }
 
   /** Fills a backlog and measures how long its handlers take, until the last one has run. */
-  async drain(store: Store, name: string, options: DrainOptions): Promise<Drained> {
-    if (store === "sqlite") return drain(name, join(this.#folder, `${++this.#files}.db`), options);
+  async drain(store: Store, options: DrainOptions): Promise<Drained> {
+    if (store === "sqlite") return this.#drainFile(options);
     await using database = await this.#postgres.database();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {
       await client.query("ALTER SYSTEM SET autovacuum = off");
       await client.query("SELECT pg_reload_conf()");
-      return await drain(name, database.url, options, () => serverUse(client, this.#postgres.pid));
+      return await drain(
+        database.url,
+        options,
+        (statements) => client.query(statements),
+        () => serverUse(client, this.#postgres.pid),
+      );
     } finally {
       await client.end();
     }
+  }
+
+  #drainFile(options: DrainOptions): Promise<Drained> {
+    const file = join(this.#folder, `${++this.#files}.db`);
+    return drain(file, options, async (statements) => {
+      const database = new Database(file);
+      database.exec(statements);
+      database.close();
+    });
+  }
+
+  /** Contenders in turns, by the names of their rows. */
+  compare(
+    store: Store,
+    contenders: Readonly<Record<string, Contender>>,
+    options: Omit<DrainOptions, keyof Contender>,
+    rounds: InTurnsOptions,
+  ): Promise<Drains> {
+    return inTurns(Object.keys(contenders), rounds, (name) =>
+      this.drain(store, { ...(contenders[name] as Contender), ...options }),
+    );
   }
 }
 
@@ -86,56 +107,60 @@ async function serverUse(client: pg.Client, pid: number): Promise<ServerUse> {
   return { commits: rows[0].commits, bytesWritten: rows[0].bytes, cpuUs: serverCpuUs(pid) };
 }
 
-/** @param readServer is called between filling and draining, and again afterwards */
+/**
+ * @param execute runs statements in the store
+ * @param readServer is called between filling and draining, and again afterwards
+ */
 async function drain(
-  name: string,
   store: string,
-  { writes, events }: DrainOptions,
+  options: DrainOptions,
+  execute: (statements: string) => Promise<unknown>,
   readServer?: () => Promise<ServerUse>,
 ): Promise<Drained> {
-  await using child = await forkProcess("drain-process.ts", [name, store, writes ? "writes" : "reads"]);
+  const { events, alters = "" } = options;
+  await using child = await forkProcess("drain-process.ts", [store, JSON.stringify(options)]);
   const ask = async (request: DrainRequest) => (await child.request(request)) as DrainProgress;
-  await ask({ fill: events });
-  const before = await readServer?.();
+  await ask("fill");
+  await execute(`CREATE TABLE effects (id text, at text); ${alters}`);
+  const serverBefore = await readServer?.();
+  const before = await ask("progress");
   const startedAt = performance.now();
-  await ask({ start: true });
+  await ask("start");
   do await pause(5);
-  while ((await ask({ progress: true })).handled < events);
+  while ((await ask("progress")).handled < events);
   const wallUs = ((performance.now() - startedAt) * 1_000) / events;
   // What is handled has still to be recorded; that belongs to the costs.
-  const cpuUs = (await ask({ stop: true })).cpuUs / events;
-  const after = await readServer?.();
+  const after = await ask("stop");
+  const serverAfter = await readServer?.();
+  const ofProcess = (field: keyof DrainProgress) => (after[field] - before[field]) / events;
   const ofServer = (field: keyof ServerUse) =>
-    before && after ? (after[field] - before[field]) / events : Number.NaN;
+    serverBefore && serverAfter ? (serverAfter[field] - serverBefore[field]) / events : Number.NaN;
   return {
     wallUs,
     perSecond: 1e6 / wallUs,
-    cpuUs,
+    cpuUs: ofProcess("cpuUs"),
     serverCpuUs: ofServer("cpuUs"),
-    totalCpuUs: cpuUs + ofServer("cpuUs"),
+    totalCpuUs: ofProcess("cpuUs") + ofServer("cpuUs"),
     commits: ofServer("commits"),
-    bytesWritten: ofServer("bytesWritten"),
+    bytesWritten: readServer ? ofServer("bytesWritten") : ofProcess("bytesWritten"),
   };
 }
 
-/** A table of drains on PostgreSQL, the fastest first. */
-export function comparison(what: string, drains: Drains): Table {
+/** A table of drains, the fastest first. */
+export function comparison(store: Store, what: string, drains: Drains): Table {
+  const server = { serverCpuUs: "server µs", commits: "commits" };
   const columns = {
     perSecond: "events/s",
     cpuUs: "µs",
-    serverCpuUs: "server µs",
-    commits: "commits",
+    ...(store === "postgres" && server),
     bytesWritten: "bytes written",
-  } as const;
-  const fields = Object.keys(columns) as (keyof typeof columns)[];
+  };
+  const fields = Object.keys(columns) as (keyof Drained)[];
   const names = [...drains.keys()]
     .map(String)
     .sort((a, b) => medianIn(drains, a, "wallUs") - medianIn(drains, b, "wallUs"));
   return {
-    columns: [`PostgreSQL, ${what}`, ...Object.values(columns)],
-    rows: names.map((name) => [
-      name.replace("kit-postgres", "this kit"),
-      ...fields.map((field) => spread(spreadIn(drains, name, field))),
-    ]),
+    columns: [`${storeNames[store]}, ${what}`, ...Object.values(columns)],
+    rows: names.map((name) => [name, ...fields.map((field) => spread(spreadIn(drains, name, field)))]),
   };
 }

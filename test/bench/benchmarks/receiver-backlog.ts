@@ -32,7 +32,8 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const sizes = quick ? [200, 1_000] : backlogs;
   const measured = new Map<Store, Drains>();
   for (const store of stores) {
-    const drainOne = (events: number) => backlog.drain(store, `kit-${store}`, { writes: false, events });
+    const drainOne = (events: number) =>
+      backlog.drain(store, { drainer: `kit-${store}`, writes: false, events });
     const smaller = await inTurns(sizes.slice(0, -1), { rounds: quick ? 1 : 3 }, drainOne);
     // It takes minutes to fill.
     const largest = await inTurns(sizes.slice(-1), { rounds: 1 }, drainOne);

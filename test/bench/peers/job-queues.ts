@@ -1,20 +1,15 @@
 import { Logger, makeWorkerUtils, type Runner, run as runGraphileWorker } from "graphile-worker";
+import Database from "libsql";
 import pg from "pg";
 import { PgBoss } from "pg-boss";
-import {
-  bodyBytes,
-  type CreateDrainer,
-  concurrency,
-  type Drainer,
-  type DrainerOptions,
-  effectsTable,
-} from "../drainer.ts";
-import { sampleBody } from "../sample-delivery.ts";
+import { better, defineQueue, defineWorker } from "plainjob";
+import { type CreateDrainer, concurrency, type Drainer, type DrainOptions } from "../drainer.ts";
 
 /** Job queues that one would put behind a hand-written receiver. Each handles at least once and in no order. */
 export const jobQueues: Readonly<Record<string, CreateDrainer>> = {
-  "graphile-worker, local queue": graphileWorker,
-  "pg-boss, transactional": pgBoss,
+  "graphile-worker": graphileWorker,
+  "pg-boss": pgBoss,
+  plainjob,
 };
 
 interface Payload {
@@ -23,30 +18,18 @@ interface Payload {
 }
 
 const insertEffect = "INSERT INTO effects VALUES ($1, $2)";
-const addBatch = 1_000;
 
-/** Adds the payloads of so many events, in batches. */
-async function fillWith(count: number, add: (payloads: Payload[]) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < count; from += addBatch) {
-    const length = Math.min(addBatch, count - from);
-    await add(
-      Array.from({ length }, (_, index) => JSON.parse(sampleBody(bodyBytes, from + index).toString())),
-    );
-  }
-}
+const payloadOf = (body: Buffer): Payload => JSON.parse(body.toString());
 
-async function graphileWorker({ store, writes }: DrainerOptions): Promise<Drainer> {
+async function graphileWorker(store: string, { writes, localQueue }: DrainOptions): Promise<Drainer> {
   const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
-  if (writes) await pool.query(effectsTable);
   const logger = new Logger(() => () => {});
   const utils = await makeWorkerUtils({ pgPool: pool, logger });
   await utils.migrate();
+  const batched = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
   let runner: Runner | undefined;
   return {
-    fill: (count) =>
-      fillWith(count, (payloads) =>
-        utils.addJobs(payloads.map((payload) => ({ identifier: "event", payload }))),
-      ),
+    add: (bodies) => utils.addJobs(bodies.map((body) => ({ identifier: "event", payload: payloadOf(body) }))),
     async start(onHandled) {
       runner = await runGraphileWorker({
         pgPool: pool,
@@ -59,14 +42,7 @@ async function graphileWorker({ store, writes }: DrainerOptions): Promise<Draine
             onHandled();
           },
         },
-        preset: {
-          worker: {
-            localQueue: { size: 500 },
-            completeJobBatchDelay: 0,
-            failJobBatchDelay: 0,
-            concurrentJobs: concurrency,
-          },
-        },
+        preset: { worker: { ...(localQueue && batched), concurrentJobs: concurrency } },
       });
     },
     async stop() {
@@ -78,10 +54,8 @@ async function graphileWorker({ store, writes }: DrainerOptions): Promise<Draine
 }
 
 /** Workers that fetch batches one after another while these are full; a transaction is that of a batch. */
-async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
-  const pool = new pg.Pool({ connectionString: store, max: 1 });
-  if (writes) await pool.query(effectsTable);
-  await pool.end();
+async function pgBoss(store: string, { writes, transactional }: DrainOptions): Promise<Drainer> {
+  const pool = new pg.Pool({ connectionString: store, max: concurrency });
   const boss = new PgBoss({
     connectionString: store,
     max: concurrency + 6,
@@ -93,25 +67,72 @@ async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
   await boss.start();
   await boss.createQueue("events", { notify: true });
   return {
-    fill: (count) =>
-      fillWith(count, (payloads) =>
-        boss.insert(
-          "events",
-          payloads.map((data) => ({ data })),
-        ),
+    add: (bodies) =>
+      boss.insert(
+        "events",
+        bodies.map((body) => ({ data: payloadOf(body) })),
       ),
     async start(onHandled) {
       const options = { batchSize: 50, burstWhenBatchFull: true, localConcurrency: concurrency };
-      await boss.work("events", { ...options, transactional: true }, async (jobs, transaction) => {
+      const handle = async (jobs: readonly { data: unknown }[], write: Write) => {
         await Promise.all(
           jobs.map(async ({ data }) => {
             const { id, occurredAt } = data as Payload;
-            if (writes) await transaction.executeSql(insertEffect, [id, occurredAt]);
+            if (writes) await write(insertEffect, [id, occurredAt]);
             onHandled();
           }),
         );
-      });
+      };
+      if (transactional) {
+        await boss.work("events", { ...options, transactional: true }, (jobs, transaction) =>
+          handle(jobs, (text, values) => transaction.executeSql(text, values)),
+        );
+      } else {
+        await boss.work("events", options, (jobs) =>
+          handle(jobs, (text, values) => pool.query(text, values)),
+        );
+      }
     },
-    stop: () => boss.stop({ graceful: true, timeout: 5_000 }),
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 5_000 });
+      await pool.end();
+    },
+  };
+}
+
+type Write = (text: string, values: string[]) => Promise<unknown>;
+
+async function plainjob(store: string, { writes, synchronous }: DrainOptions): Promise<Drainer> {
+  // libsql has the interface of better-sqlite3, which is compiled at its installation.
+  const database = new Database(store);
+  const logger = { error() {}, warn() {}, info() {}, debug() {} };
+  const queue = defineQueue({ connection: better(database as never), logger });
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
+  let stop = async (): Promise<void> => {};
+  return {
+    async add(bodies) {
+      queue.addMany("event", bodies.map(payloadOf));
+    },
+    async start(onHandled) {
+      const insert = database.prepare("INSERT INTO effects VALUES (?, ?)");
+      const worker = defineWorker(
+        "event",
+        async ({ data }) => {
+          const { id, occurredAt } = JSON.parse(data);
+          if (writes) insert.run([id, occurredAt]);
+          onHandled();
+        },
+        { queue, logger },
+      );
+      const working = worker.start();
+      stop = async () => {
+        await worker.stop();
+        await working;
+      };
+    },
+    async stop() {
+      await stop();
+      queue.close();
+    },
   };
 }
