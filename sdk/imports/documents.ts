@@ -29,10 +29,18 @@ export interface ReadyClient {
   readonly inputs: readonly ArtifactInput[];
 }
 
+/** Settles clients that have failed. `document`: the external id of the one that it is about. */
+export type FailClients = (
+  externalIds: readonly string[],
+  error: WorkspaceTasksError,
+  document?: string,
+) => Promise<void>;
+
 /** Uploads the files of clients, before anything refers to them. @returns the clients, without those of a broken file */
 export async function uploadDocuments(
   run: ImportRun,
   clients: readonly CheckedClient[],
+  fail: FailClients,
 ): Promise<ReadonlyMap<string, ReadyClient>> {
   const keys = new Map<ImportArtifact, string>();
   const all = clients.flatMap((client) => client.artifacts.map((artifact) => ({ client, artifact })));
@@ -43,7 +51,7 @@ export async function uploadDocuments(
       if ("file" in artifact) await upload(run, externalId, artifact, key);
       keys.set(artifact, key);
     });
-    if (!settled.ok) run.settle(externalId, "failed", settled.error, artifact.externalId);
+    if (!settled.ok) await fail([externalId], settled.error, artifact.externalId);
   });
   const ready = new Map<string, ReadyClient>();
   for (const client of clients) {

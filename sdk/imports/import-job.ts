@@ -12,7 +12,7 @@
 import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
 import type { ConnectionJob, JobWork } from "../operations/jobs.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
-import { type ReadyClient, settleKnown, uploadDocuments } from "./documents.ts";
+import { type FailClients, type ReadyClient, settleKnown, uploadDocuments } from "./documents.ts";
 import type { CheckedClient, CheckedClients } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
 import { type ImportJob, type WorkMode, workExternalId } from "./import-state.ts";
@@ -41,7 +41,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     const number = ++state.jobCount;
     const { id, workspaceId } = await createJob(number);
     if (chunk.mode === "new") await settleFound([...chunk.clients.keys()], workspaceId);
-    const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
+    const ready = await uploadDocuments(run, openOf(chunk.clients.keys()), failIn(workspaceId));
     if (ready.size === 0) return;
     await record(["works?", number, id, workspaceId, chunk.mode, [...ready.keys()]]);
     await addWorks(state.job(number), ready);
@@ -89,8 +89,8 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
       const found = await settleFound(clients, workspaceId);
       const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
       doubt(clients, found ? noTask : cannotLook);
-    } else if (isAlone && !isConflict) fail(clients, error);
-    else await oneByOne(clients, error);
+    } else if (isAlone && !isConflict) await failIn(workspaceId)(clients, error);
+    else await oneByOne(clients, workspaceId, error);
   }
 
   async function attach(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Promise<void> {
@@ -115,7 +115,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
       }
       inQuestion.push(externalId);
       problem = error;
-      if (error.outcome !== "unknown") fail([externalId], error);
+      if (error.outcome !== "unknown") await failIn(job.workspaceId)([externalId], error);
     });
     if (isClosed) return notPending(job);
     await (problem ? abandon(job, inQuestion, problem) : start(job));
@@ -134,8 +134,8 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     if (!wasStarting) await record(["start?", job.number]);
     const settled = await run.call((call) => jobs.startImport(job.id, call));
     if (settled.ok) await started(job);
-    else if (settled.error.code === "CONFLICT") await notPending(job);
-    else fail(job.clients, settled.error);
+    else if (settled.error.code === "CONFLICT" || settled.wasInDoubt || wasStarting) await notPending(job);
+    else await failIn(job.workspaceId)(state.openIn(job), settled.error);
   }
 
   async function started(job: ImportJob): Promise<void> {
@@ -148,7 +148,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     }
   }
 
-  /** Something has started or closed the job. A task of it shows which: if it was to be started, all works are imported. */
+  /** Something has started or closed the job, or an earlier request may have. A task of it shows which: if it was to be started, all works are imported. */
   async function notPending(job: ImportJob): Promise<void> {
     for (let look = 1; look <= looksMax && state.openIn(job).length > 0; look++) {
       const found = await lookUp.find(state.openIn(job), job.workspaceId);
@@ -158,7 +158,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
       await run.scope.sleep(1_000 * 2 ** look);
     }
     await settleFound(state.openIn(job), job.workspaceId);
-    const message = `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`;
+    const message = `its job ${job.id} may have been started or closed, and no task of it was found; ${lookForTask}`;
     doubt(state.openIn(job), message);
   }
 
@@ -176,7 +176,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     count(alone);
     const together = byExternalId(openOf(others));
     if (together.size > 0) await importChunk(run, { clients: together, mode: "derived" });
-    await oneByOne(alone, error);
+    await oneByOne(alone, job.workspaceId, error);
   }
 
   /** Continues a job, unless documents are in doubt, or some of its clients have left it, have failed or are missing. */
@@ -186,7 +186,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     const inQuestion = members.filter((externalId) => state.client(externalId).attaching === "sent");
     if (members.length === job.clients.length && inQuestion.length === 0) {
       const unattached = members.filter((externalId) => state.client(externalId).attaching !== "attached");
-      const ready = await uploadDocuments(run, openOf(unattached));
+      const ready = await uploadDocuments(run, openOf(unattached), failIn(job.workspaceId));
       const hasWorks = members.some((externalId) => state.client(externalId).workId !== undefined);
       if (unattached.every((externalId) => ready.has(externalId)))
         return hasWorks ? attach(job, ready) : addWorks(job, ready);
@@ -231,11 +231,12 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
   /** Each gets a job of its own, unless too many have ended with this error. */
   async function oneByOne(
     externalIds: readonly string[],
+    workspaceId: string,
     error: WorkspaceTasksError | undefined,
   ): Promise<void> {
     for (const client of openOf(externalIds)) {
       const { attempts = 0, mode } = state.client(client.externalId);
-      if (error && attempts >= failuresMax) fail([client.externalId], error);
+      if (error && attempts >= failuresMax) await failIn(workspaceId)([client.externalId], error);
       else await importChunk(run, { clients: byExternalId([client]), mode });
     }
   }
@@ -247,8 +248,15 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Promise<void> {
     }
   }
 
-  function fail(externalIds: readonly string[], error: WorkspaceTasksError): void {
-    for (const externalId of externalIds) run.settle(externalId, "failed", error);
+  /** A client with a task has not failed: an earlier work of it may have been started, which the journal does not show. */
+  function failIn(workspaceId: string): FailClients {
+    // `begin` has looked up those that are new.
+    const isLookedUp = !chunk.job && chunk.mode === "new";
+    return async (externalIds, error, document) => {
+      const found = isLookedUp || (await settleFound(externalIds, workspaceId));
+      if (!found) return doubt(externalIds, `${error.message}; ${cannotLook}`);
+      for (const externalId of externalIds) run.settle(externalId, "failed", error, document);
+    };
   }
 
   function doubt(externalIds: readonly string[], message: string): void {

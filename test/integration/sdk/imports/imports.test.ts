@@ -232,6 +232,35 @@ describe("the clients of an import", () => {
     },
   );
 
+  it("are imported when a lost request has started their job, and those after it are rejected", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsWithUrls(2, 1);
+    const rejected = { kind: "graphql-error", message: "no", code: "NOT_FOUND" } as const;
+    const instructions = [{ kind: "reset-after-effect" } as const, rejected, rejected];
+    await fixture.mock.control.setFaults({ api: [{ operation: "initiateTaxPrepsImport", instructions }] });
+    const result = await fixture.import({ clients });
+    expect(result.counts.imported).toBe(2);
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it.each(["INPUT_INVALID", "INTERNAL_SERVER_ERROR"])(
+    "have not failed when they have a task that the journal has lost, and their documents get %s",
+    async (code) => {
+      await using fixture = await createImportFixture();
+      const durable = new MemoryJournal();
+      const clients = clientsWithUrls(2, 1);
+      await fixture.import({ clients, journal: durable });
+      await fixture.mock.clock.advance("1m");
+      const intent = durable.entries.findIndex((entry) => entry.startsWith('["attach?"'));
+      durable.entries.splice(intent + 1);
+      fixture.mock.override("createJobWorkArtifacts", { errors: [{ message: "no", code }] });
+      const result = await fixture.import({ clients, journal: durable });
+      // Their documents are not known to be attached.
+      expect(statuses(result)).toEqual({ "client-0": "undecided", "client-1": "undecided" });
+      expect(await fixture.problems(result, clients)).toEqual([]);
+    },
+  );
+
   it("whose works come back without ids get another job", async () => {
     await using fixture = await createImportFixture();
     const withoutIds = async ({ original }: { original(): Promise<unknown> }) => {
