@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import {
   type AuditReport,
   auditChecks,
@@ -23,19 +23,33 @@ const quick = {
   stallTimeoutMs: 4_000,
 } as const;
 
+/** On a busy machine even a correct receiver is late: each attempt of a test has four times as long. */
+const patienceOf = ({ task }: TestContext) => 4 ** (task.result?.retryCount ?? 0);
+
 const notPassed = ({ results }: AuditReport) => results.filter(({ outcome }) => outcome !== "passed");
 
 /** The subjects of the checks that detect a flaw: all of their checks run, no others. */
 const subjectsOf = (ids: readonly string[]) => [...new Set(ids.map((id) => id.replace(/\..*/, "")))];
 
 describe.concurrent("check-receiver against a correct receiver", () => {
-  it("check-receiver passes a correct receiver whose effects are observed for each delivery", async () => {
+  const observed = "check-receiver passes a correct receiver whose effects are observed for each delivery";
+  it(observed, { retry: 2 }, async (context) => {
+    const patience = patienceOf(context);
     await using receiver = await startReferenceReceiver({
       secrets: [secret, oldSecret],
-      bodyTimeoutMs: 2_000,
+      bodyTimeoutMs: 2_000 * patience,
     });
     const { url, observeUrl } = receiver;
-    const report = await auditReceiver({ url, secret, oldSecret, observeUrl, ...quick });
+    const report = await auditReceiver({
+      url,
+      secret,
+      oldSecret,
+      observeUrl,
+      observeSettleMs: quick.observeSettleMs,
+      observeTimeoutMs: quick.observeTimeoutMs * patience,
+      timeoutMs: quick.timeoutMs * patience,
+      stallTimeoutMs: quick.stallTimeoutMs * patience,
+    });
     expect(report.problem).toBeUndefined();
     expect(notPassed(report)).toEqual([]);
     expect(report.results.map(({ id }) => id)).toEqual(auditChecks.map(({ id }) => id));
@@ -64,9 +78,7 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
   it.for(Object.entries(flaws) as [Flaw, Detection][])(
     "check-receiver detects a receiver that %s",
     { retry: 2 },
-    async ([flaw, { detectedBy, only, options }], { task }) => {
-      // On a busy machine even a correct receiver is late: each attempt has four times as long.
-      const patience = 4 ** (task.result?.retryCount ?? 0);
+    async ([flaw, { detectedBy, only, options }], context) => {
       const subjects = only ?? subjectsOf(detectedBy);
       await using receiver = await startReferenceReceiver({
         secrets: [secret, oldSecret],
@@ -83,7 +95,7 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
         ...quick,
         only: subjects,
         ...options,
-        timeoutMs: patience * (options?.timeoutMs ?? quick.timeoutMs),
+        timeoutMs: patienceOf(context) * (options?.timeoutMs ?? quick.timeoutMs),
       });
       expect(report.problem).toBeUndefined();
       expect(failedIds(report)).toEqual(detectedBy);
