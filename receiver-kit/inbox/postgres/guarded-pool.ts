@@ -121,7 +121,7 @@ export class GuardedPool {
   /** Whether an error says that statements cannot be prepared here; from then on none is. */
   unprepares(error: unknown): boolean {
     const isUnprepared = /^(26000|42P05)$/.test(codeOf(error));
-    // Statements of others may have been under way since the first error.
+    // Statements of others may have been in flight since the first error.
     if (isUnprepared) this.prepares = false;
     return isUnprepared;
   }

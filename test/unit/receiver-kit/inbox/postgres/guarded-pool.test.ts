@@ -121,7 +121,7 @@ describe("a client of a PostgreSQL pool", () => {
 
 describe("statements of a PostgreSQL pool", () => {
   it.each(["26000", "42P05"])(
-    "are sent as text once the server answers %s, as behind a pooler, also those that were under way",
+    "are sent as text once the server answers %s, as behind a pooler, also those that were in flight",
     async (code) => {
       const sent: string[] = [];
       const query: Query = async (text) => {
