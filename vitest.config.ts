@@ -20,8 +20,8 @@ export default defineConfig({
     include: ["test/{unit,integration,system}/**/*.test.ts", "examples/*.test.ts"],
     exclude: [
       ...(usesNpm ? [] : ["test/system/package/{publish,deployment}.test.ts"]), // gates of `npm run check`
-      // They build it, which takes as long as 800 other tests.
-      ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
+      // They build the site and its playground, which takes as long as 800 other tests: a gate of `npm run check`.
+      ...(isFullDepth ? [] : ["test/system/browser/{site,playground}.test.ts"]),
     ],
     // Only the tests of `system` ask for programs, and for the servers that all files share: they start when first asked for.
     globalSetup: "test/support/shared-servers.ts",

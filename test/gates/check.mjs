@@ -23,7 +23,10 @@ const gates = [
   ["tests", "npm test --silent", "alone"],
   ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
   // The longest first.
-  ["the site", "WORKSPACE_TASKS_DEPTH=full npx --no-install vitest run test/system/browser/site.test.ts"],
+  [
+    "the site and its playground",
+    "WORKSPACE_TASKS_DEPTH=full npx --no-install vitest run test/system/browser/site.test.ts test/system/browser/playground.test.ts",
+  ],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
     "npm run --silent chaos -- --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
