@@ -1,9 +1,9 @@
-// How a receiver hears of rows that other processes have stored. Receivers of one process are told directly; those of
-// others by NOTIFY, which names the source, so that only the receivers of that source poll. A lost notification only
-// delays the row until the next poll.
+// How a receiver hears of rows that others have stored. Receivers that share a pool are told directly; the others by
+// NOTIFY, which names the source, so that only the receivers of that source poll. A lost notification only delays the row
+// until the next poll.
 //
 // NOTIFY is sent on its own, after the commit: a transaction that notifies holds a lock of the whole server until it is on
-// disk. Where this process handles the source itself, others hear of it at most every `pauseMs`.
+// disk. Where a receiver of the pool listens itself, others hear of it at most every `pauseMs`.
 //
 // CONNECTION. Receivers that share a pool and a schema share one listening client, however many they are: a client each
 // would take the whole pool. connecting ─► listening ─► lost ─► (after a second) connecting … ─► closed, with the last
@@ -37,10 +37,16 @@ export interface WakeUpsOptions {
   readonly clock: Clock;
 }
 
-const shared = new WeakMap<PostgresPool, Map<string, Listener>>();
+/** Of one pool, by channel. */
+class PoolListeners extends Map<string, Listener> {
+  /** So that they do not poll for what was said through their own pool. */
+  readonly name = randomName(systemRandom);
+}
+
+const shared = new WeakMap<PostgresPool, PoolListeners>();
 
 export function createWakeUps({ callersPool, pool, listening, channel, clock }: WakeUpsOptions): WakeUps {
-  const ofPool = shared.get(callersPool) ?? new Map<string, Listener>();
+  const ofPool = shared.get(callersPool) ?? new PoolListeners();
   shared.set(callersPool, ofPool);
   const waiting = new Set<string>();
   let isSending = false;
@@ -48,7 +54,7 @@ export function createWakeUps({ callersPool, pool, listening, channel, clock }: 
   const send = async () => {
     isSending = true;
     while (waiting.size > 0) {
-      const names = [...waiting].map((source) => `${processName} ${source}`);
+      const names = [...waiting].map((source) => `${ofPool.name} ${source}`);
       waiting.clear();
       // Errors are ignored: the next poll finds the rows.
       await pool.run("claim", [[notify, [channel, names]]]).catch(() => undefined);
@@ -59,8 +65,7 @@ export function createWakeUps({ callersPool, pool, listening, channel, clock }: 
   };
   return {
     subscribe(wake) {
-      const listener =
-        ofPool.get(channel) ?? new Listener(listening, channel, clock, () => ofPool.delete(channel));
+      const listener = ofPool.get(channel) ?? new Listener(listening, channel, clock, ofPool);
       ofPool.set(channel, listener);
       return listener.subscribe(wake);
     },
@@ -74,25 +79,22 @@ export function createWakeUps({ callersPool, pool, listening, channel, clock }: 
 
 const notify = statement("notify", "SELECT pg_notify($1::text, source) FROM unnest($2::text[]) AS source");
 
-/** So that a process does not poll for what it has said itself. */
-const processName = randomName(systemRandom);
-
 class Listener {
   readonly #pool: GuardedPool;
   readonly #channel: string;
   readonly #clock: Clock;
-  readonly #onClosed: () => void;
+  readonly #ofPool: PoolListeners;
   readonly #subscribers = new Map<symbol, Wake>();
   #connected: Promise<void> | undefined;
   #current: GuardedClient | undefined;
   #closed = false;
   #cancelNext = () => {};
 
-  constructor(pool: GuardedPool, channel: string, clock: Clock, onClosed: () => void) {
+  constructor(pool: GuardedPool, channel: string, clock: Clock, ofPool: PoolListeners) {
     this.#pool = pool;
     this.#channel = channel;
     this.#clock = clock;
-    this.#onClosed = onClosed;
+    this.#ofPool = ofPool;
   }
 
   async subscribe(wake: Wake): Promise<() => Promise<void>> {
@@ -111,7 +113,7 @@ class Listener {
 
   #close(): void {
     this.#closed = true;
-    this.#onClosed();
+    this.#ofPool.delete(this.#channel);
     this.#cancelNext();
     this.#release();
   }
@@ -142,7 +144,7 @@ class Listener {
 
   #onNotification(payload: string): void {
     const [name, source] = payload.split(" ", 2);
-    if (name !== processName) this.wakeAll(source || undefined);
+    if (name !== this.#ofPool.name) this.wakeAll(source || undefined);
   }
 
   #checkLater(client: GuardedClient): void {

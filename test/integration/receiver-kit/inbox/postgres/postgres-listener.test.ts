@@ -106,7 +106,7 @@ describe("the PostgreSQL listener", () => {
     expect(clients.map(({ queries }) => queries.at(0))).toEqual(['LISTEN "inbox"', 'LISTEN "inbox"']);
   });
 
-  it("tells its own process at once and others at most every 25 ms, and does not hear what it has said itself", async () => {
+  it("tells receivers of its pool at once and others at most every 25 ms, and does not hear what it has said itself", async () => {
     const { clock, clients, woken, listen, wakeUps } = createFixture();
     await listen("a");
     woken.length = 0;
@@ -122,6 +122,18 @@ describe("the PostgreSQL listener", () => {
     const [, payload] = /\{"?([^"}]+)"?\}/.exec(notifications()[0] ?? "") ?? [];
     clients[0]?.emit("notification", { payload });
     expect(woken).toHaveLength(5);
+  });
+
+  it("hears what was said through another pool of its process", async () => {
+    const [speaking, hearing] = [createFixture(), createFixture()];
+    await hearing.listen("a");
+    hearing.woken.length = 0;
+    speaking.wakeUps().wake("default");
+    await speaking.clock.advance(0);
+    const [notification = ""] = speaking.clients.flatMap(({ queries }) => queries);
+    const [, payload] = /\{"?([^"}]+)"?\}/.exec(notification) ?? [];
+    hearing.clients[0]?.emit("notification", { payload });
+    expect(hearing.woken).toEqual(["a default"]);
   });
 
   it.each(["fails", "hangs"] as const)("lets a subscriber start while connecting %s", async (connecting) => {
