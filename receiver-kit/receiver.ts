@@ -180,10 +180,14 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const handlers = new Handlers<Transaction>();
   // Writes nothing that the inbox does not need itself, so that it also works where nothing can be written.
   let hasOpened = false;
+  let isOver = false;
   const openToRead = openOnce({
     async open() {
       await inbox.open();
-      hasOpened = true;
+      hasOpened = !isOver;
+      if (hasOpened) return;
+      await inbox.close();
+      throw new ReceiverError("RECEIVER_CLOSING", "the receiver was closed before its inbox was open");
     },
   });
   const open = openWithRetentionTime(inbox, openToRead);
@@ -245,6 +249,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     try {
       await worker.stop(graceMs);
       await stored;
+      isOver = true;
       // Once per `open`: other receivers may share the inbox.
       if (hasOpened) await inbox.close();
     } finally {
@@ -305,7 +310,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
             "call on or onState before start(), or do not call start() in a process that only stores",
         );
       }
-      await open();
+      await open().catch((error: unknown) => {
+        if (!isOver) throw error;
+      });
       if (closing) return;
       await inBackground(async () => {
         await maintenance.start();

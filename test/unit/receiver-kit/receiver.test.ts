@@ -67,6 +67,19 @@ describe("receiver.close", () => {
     expect(inbox.isOpen).toBe(true);
   });
 
+  it("closes an inbox that opens later", async () => {
+    const opening = deferred();
+    const memory = memoryInbox();
+    const inbox = overrideInbox(memory, { open: () => opening.promise.then(() => memory.open()) });
+    await using fixture = createReceiverFixture({ inbox });
+    const started = fixture.receiver.start();
+    await fixture.receiver.close();
+    opening.resolve();
+    await started;
+    await expect(fixture.receiver.stats()).rejects.toMatchObject({ code: "RECEIVER_CLOSING" });
+    expect(memory.isOpen).toBe(false);
+  });
+
   it("during a start leaves no timer", async () => {
     const opening = deferred();
     const inbox = overrideInbox(memoryInbox(), { open: () => opening.promise });
