@@ -9,10 +9,12 @@
 //
 // A client is code of others: each of its answers has a time limit, and none is waited for once the receiver closes.
 
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { inBackground } from "../background.ts";
 import { ReceiverError } from "../errors.ts";
-import type { ReconcileClient } from "../event/reconcile-client.ts";
+import { isReconcileClient, type ReconcileClient } from "../event/reconcile-client.ts";
+import { parseOptions } from "../options.ts";
 import type { ReceiverSettings, TenantClient } from "../receiver-options.ts";
 import type { ReconcileOptions } from "./reconcile.ts";
 
@@ -150,16 +152,18 @@ export class ReconcileSchedule {
     const { client, everyMs: runningForMs } = reconcile;
     const within = <Value>(pending: PromiseLike<Value>) => this.#answer(pending, signal);
     if (typeof client !== "function") return void (await run(endable(client, within), { runningForMs }));
-    const tenants: Iterable<TenantClient> = await within(Promise.resolve().then(client));
-    for (const { tenant, client: own } of tenants) {
+    const option = "createReceiver: reconcile.client";
+    const tenants = parseOptions(option, tenantList, await within(Promise.resolve().then(client)));
+    for (const given of tenants) {
       if (signal.aborted) throw closing();
       try {
+        const { tenant, client: own } = parseOptions(option, tenantClient, given);
         await run(endable(own, within), { runningForMs, tenant });
       } catch (err) {
         if (signal.aborted) throw err;
         this.failed += 1;
         logger.warn(
-          { source, tenant: tenant?.id, err },
+          { source, tenant: given?.tenant?.id, err },
           "reconciling of a tenant failed; it is tried again in the next round",
         );
       }
@@ -188,6 +192,16 @@ export class ReconcileSchedule {
     await this.#round;
   }
 }
+
+const tenantList = s.refine<Iterable<TenantClient | null | undefined>>(
+  "its function to return a list of { tenant, client }",
+  (given) =>
+    typeof (given as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator] === "function",
+);
+
+const tenantClient = s.refine<TenantClient>("a list of { tenant, client }", (given) =>
+  isReconcileClient((given as TenantClient | null | undefined)?.client),
+);
 
 /** A client each of whose answers is waited for with `within`. */
 function endable(

@@ -181,6 +181,37 @@ describe("the option reconcile", () => {
     expect(line?.fields).toMatchObject({ tenant: "broken" });
   });
 
+  it("says what its function returns in place of tenants; one entry does not stop the others", async () => {
+    const { client } = tasksApi([task("task-of-acme")]);
+    const acme = { tenant: { id: "acme", workspaceId: "workspace-1" }, client };
+    const logged = async (returned: unknown) => {
+      await using own = createReceiverFixture({
+        secrets: { byTenant: () => undefined },
+        reconcile: { client: () => returned as TenantClient[], everyMs },
+      });
+      own.receiver.onState("task", () => {});
+      await own.receiver.start();
+      await own.clock.advance("10s");
+      const { examined } = (await own.receiver.stats()).reconcile;
+      return [
+        examined,
+        ...own.log.flatMap(({ fields }) => (fields as { readonly err?: Error }).err?.message ?? []),
+      ];
+    };
+    const option = "createReceiver: reconcile.client: expected";
+    const noTenant = `${option} a list of { tenant, client }, got`;
+    expect(await logged([null, { tenant: acme.tenant }, acme])).toEqual([
+      1,
+      `${noTenant} null`,
+      `${noTenant} an object`,
+    ]);
+    expect(await logged(new Map([["acme", acme]]))).toEqual([0, `${noTenant} an array`]);
+    expect(await logged(acme)).toEqual([
+      0,
+      `${option} its function to return a list of { tenant, client }, got an object`,
+    ]);
+  });
+
   it("is refused where client and secrets do not fit, or everyMs is too short", () => {
     const { client } = tasksApi([]);
     const create = (options: ReceiverFixtureOptions) => () => createReceiverFixture(options);
