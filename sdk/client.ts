@@ -151,14 +151,15 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
       imports: createImports({ ...resolved, engine, jobs, works, uploads, taxClients, tasks, me }),
     },
     request: createRequest(engine),
-    rateLimit: (router) => engine.rateLimitSnapshot(router),
+    rateLimit: (router) => engine.rateLimitSnapshot(checkInput("rateLimit", routerInput, router)),
     close,
     [asyncDispose]: close,
   };
 }
 
+const routerInput = s.optional(s.oneOf("base", "gateway"));
 const requestInput = s.strictObject(
-  { ...callOptions, router: s.optional(s.oneOf("base", "gateway")), authenticated: s.optional(s.boolean) },
+  { ...callOptions, router: routerInput, authenticated: s.optional(s.boolean) },
   callHints,
 );
 

@@ -74,7 +74,15 @@ export type KnownEventName = keyof typeof events;
 /** Names of the events in the catalog, in its order. */
 export const knownEventNames = Object.keys(events) as readonly KnownEventName[];
 
-export const isKnownEventName = (name: string): name is KnownEventName => Object.hasOwn(events, name);
+export const isKnownEventName = (name: string): name is KnownEventName =>
+  typeof name === "string" && Object.hasOwn(events, name);
+
+/** Throws for a name that is not in the catalog. */
+export function requireEventName(caller: string, name: KnownEventName): void {
+  if (isKnownEventName(name)) return;
+  const got = typeof name === "string" ? JSON.stringify(name) : `a value of type ${typeof name}`;
+  throw new TypeError(`${caller}: name: expected one of ${knownEventNames.join(", ")}, got ${got}`);
+}
 
 export interface CatalogEntry {
   readonly name: string;

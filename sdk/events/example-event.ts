@@ -1,6 +1,6 @@
 // Example payloads, for commands and checks that send events which no task caused. Imports no schemas, as catalog.ts.
 
-import { type EventKind, events, type KnownEventName, payloadVersion } from "./catalog.ts";
+import { type EventKind, events, type KnownEventName, payloadVersion, requireEventName } from "./catalog.ts";
 
 const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
@@ -32,6 +32,7 @@ export const exampleEvent = (name: KnownEventName): Payload => ({
 
 /** What an event has beside id, name, version, time and workspace, which the sender adds. */
 export function exampleFields(name: KnownEventName): Payload {
+  requireEventName("exampleEvent", name);
   const { kind, status, ...row } = events[name];
   const example = "example" in row ? row.example : {};
   return { clientId: uuid(3), ...(status === "" ? {} : { status }), ...ofKind[kind], ...example };

@@ -20,7 +20,7 @@ export function parseOccurredAt(text: string): bigint | undefined {
 let last: { readonly text: string; readonly instant: bigint | undefined } = { text: "", instant: undefined };
 
 function parse(text: string): bigint | undefined {
-  if (!rfc3339.test(text)) return undefined;
+  if (typeof text !== "string" || !rfc3339.test(text)) return undefined;
   const midnight = parseDay(text.slice(0, 10));
   const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
   const isUtc = text.endsWith("Z") || text.endsWith("z");

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { catalogTaskTypes, events, type KnownEventName } from "./catalog.ts";
+import { catalogTaskTypes, events, type KnownEventName, requireEventName } from "./catalog.ts";
 import { absentFields } from "./event-fields.ts";
 import { eventSchemas } from "./webhook-event.ts";
 
@@ -19,6 +19,7 @@ export function payloadJsonSchema(
   name: KnownEventName,
   taskTypes: readonly string[] = catalogTaskTypes,
 ): JsonSchema {
+  requireEventName("payloadJsonSchema", name);
   const schema = z.toJSONSchema(eventSchemas[name], {
     target: "draft-7",
     io: "output",

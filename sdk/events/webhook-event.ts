@@ -128,18 +128,18 @@ const unknownEventSchema = z.looseObject({ event: z.string().min(1) });
 
 /** True for `task.running`, `task.completed`, `task.failed`, and any other `task.…` event with their envelope. */
 export function isTaskEvent(event: WebhookEvent): event is TaskEvent {
-  return event.event.startsWith("task.") && hasEnvelope(event);
+  return isNamed(event, "task.") && hasEnvelope(event);
 }
 
 /** True for `subtask.completed`, `subtask.failed`, and any other `subtask.…` event with their envelope. */
 export function isSubtaskEvent(event: WebhookEvent): event is SubtaskEvent {
   return (
-    event.event.startsWith("subtask.") &&
-    hasEnvelope(event) &&
-    "subTaskId" in event &&
-    isIdentifier(event.subTaskId)
+    isNamed(event, "subtask.") && hasEnvelope(event) && "subTaskId" in event && isIdentifier(event.subTaskId)
   );
 }
+
+/** False also for a value that `parseEvent` has not made. */
+const isNamed = (event: unknown, start: string) => nameOf(event)?.startsWith(start) === true;
 
 function hasEnvelope(event: object): boolean {
   const { id, taskId, status, occurredAt } = event as Readonly<Record<string, unknown>>;
@@ -153,7 +153,7 @@ function isIdentifier(value: unknown): boolean {
 
 /** True for an event of the catalog; compare its `event` field then. */
 export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
-  return isKnownEventName(event.event);
+  return isKnownEventName(nameOf(event) ?? "");
 }
 
 export interface EventIssue {

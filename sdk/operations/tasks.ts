@@ -63,8 +63,12 @@ export function readTask(raw: RawTask): Task {
 }
 
 /** The attribute of a task that names its work, as `ImportedClient.workId` does. */
-export const workIdOf = ({ attributes }: Pick<Task, "attributes">): string | undefined =>
-  attributes.find(({ name }) => name === "workId")?.value;
+export function workIdOf(task: Pick<Task, "attributes">): string | undefined {
+  checkInput("workIdOf", withAttributes, task);
+  return task.attributes.find(({ name }) => name === "workId")?.value;
+}
+
+const withAttributes = s.looseObject({ attributes: s.array(s.object) });
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;

@@ -31,8 +31,10 @@ const secretsMax = 16;
 
 /** @throws {WorkspaceTasksError} `SECRET_STORE_FAILED` for a text of another origin; the message shows nothing of it */
 export function parseSecrets(text: string | null): StoredSecrets {
-  if (text === null || text.trim() === "") return empty;
-  return s.parse(storedSecrets, jsonOrUndefined(text), ({ message }) => {
+  const given: unknown = text ?? "";
+  if (typeof given === "string" && given.trim() === "") return empty;
+  const parsed = () => storedSecrets(jsonOrUndefined(s.string(given, "")), "");
+  return s.parse(parsed, given, ({ message }) => {
     const expected =
       "secrets.read: expected nothing or the JSON text that webhooks.ensureEndpoint has stored";
     const fix = "use a store of its own, or empty it and call webhooks.ensureEndpoint";
@@ -69,14 +71,24 @@ export function readSigningSecrets(
   return valid.map(({ secret }) => secret);
 }
 
+const readableStore = s.objectWith<Pick<SecretStore, "read">>("a store with read", "read");
+const cacheOptions = s.strictObject({
+  cacheMs: s.withDefault(s.numberFrom(0), 5_000),
+  clock: s.withDefault(s.clock, systemClock),
+});
+
 /**
  * The `secrets` option of a receiver: a function that returns the secrets in the store, which it reads at most every
  * `cacheMs` (default 5,000). While the store fails or is empty, the receiver responds 503 and the service retries.
  */
 export function signingSecrets(
   store: Pick<SecretStore, "read">,
-  { cacheMs = 5_000, clock = systemClock }: { cacheMs?: number | undefined; clock?: Clock | undefined } = {},
+  options: { cacheMs?: number | undefined; clock?: Clock | undefined } = {},
 ): () => Promise<readonly string[]> {
+  const invalid = ({ message }: s.ValidationError) =>
+    new WorkspaceTasksError("CONFIGURATION_INVALID", `signingSecrets: ${message}`);
+  s.parse(readableStore, store, invalid);
+  const { cacheMs, clock } = s.parse(cacheOptions, options, invalid);
   let latest: { readonly text: Promise<string | null>; readonly atMs: number } | undefined;
   return async () => {
     const nowMs = clock.monotonic();

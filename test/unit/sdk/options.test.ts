@@ -183,6 +183,11 @@ describe("a call", () => {
   });
 });
 
+it("rateLimit takes the name of a router", () => {
+  const message = "rateLimit: expected one of base, gateway, got another";
+  expect(() => createClient(good).rateLimit("gatway" as never)).toThrow(message);
+});
+
 describe("createClient in a browser", () => {
   afterEach(() => vi.unstubAllGlobals());
 

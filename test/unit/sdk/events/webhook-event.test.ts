@@ -2,6 +2,7 @@ import {
   eventSchemas,
   exampleEvent,
   isKnownEvent,
+  isKnownEventName,
   isSubtaskEvent,
   isTaskEvent,
   type KnownEventName,
@@ -351,5 +352,34 @@ describe("the issues of an event", () => {
 
   it.each([[{ event: 5 }], [{ event: null }], [{ event: {} }]])("of %j name its event", (value) => {
     expect(parseEvent(value)).toMatchObject({ ok: false, issues: [{ path: "event" }] });
+  });
+});
+
+describe("a value of another type", () => {
+  const others: readonly unknown[] = [
+    undefined,
+    null,
+    3,
+    "x",
+    {},
+    [],
+    { event: 3 },
+    Symbol("x"),
+    ["task.failed"],
+  ];
+
+  it.each(others)("%o is no event, and no time", (value) => {
+    const event = value as WebhookEvent;
+    expect([isTaskEvent(event), isSubtaskEvent(event), isKnownEvent(event)]).toEqual([false, false, false]);
+    expect(isKnownEventName(value as string)).toBe(false);
+    expect(parseOccurredAt(value as string)).toBeUndefined();
+  });
+
+  it("a name that is not in the catalog has no example and no schema", () => {
+    const name = "task.complete" as KnownEventName;
+    const message = /name: expected one of task\.running, .*, got "task\.complete"$/;
+    expect(() => exampleEvent(name)).toThrow(message);
+    expect(() => payloadJsonSchema(name)).toThrow(message);
+    expect(() => exampleEvent(undefined as never)).toThrow("got a value of type undefined");
   });
 });

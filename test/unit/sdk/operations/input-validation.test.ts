@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import { createConnections, createJobs, createWorks } from "../../../../sdk/operations/jobs.ts";
-import { createTasks } from "../../../../sdk/operations/tasks.ts";
+import { createTasks, type Task, workIdOf } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhooks.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/workspaces.ts";
@@ -84,6 +84,13 @@ describe("invalid input", () => {
       "unknown option idempotencyKey; the service knows none; it rejects an input whose externalId was used before",
     );
   });
+});
+
+it("a value that is no task has no work", () => {
+  const message = (task: unknown) => () => workIdOf(task as Task);
+  expect(message(null)).toThrow("workIdOf: expected an object, got null");
+  expect(message({})).toThrow("workIdOf: attributes: expected an array, got nothing");
+  expect(message({ attributes: [null] })).toThrow("workIdOf: attributes.0: expected an object, got null");
 });
 
 describe("valid input", () => {

@@ -91,4 +91,28 @@ describe("the secrets function of a receiver", () => {
     await expect(secrets()).rejects.toThrow("down");
     expect(await secrets()).toEqual(["a"]);
   });
+
+  it.each<[string, () => unknown]>([
+    ["signingSecrets: expected a store with read, got null", () => signingSecrets(null as never)],
+    ["signingSecrets: expected an object, got null", () => signingSecrets({ read }, null as never)],
+    [
+      "signingSecrets: unknown option cacheMS; did you mean cacheMs?",
+      () => signingSecrets({ read }, { cacheMS: 1 } as never),
+    ],
+  ])("is not made of other values: %s", (message, make) => {
+    expect(make).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID", message }));
+  });
+
+  it.each([new Uint8Array(1), { version: 1 }, 3, ["x"]])("fails when the store has %o", async (text) => {
+    const message = /^secrets\.read: .*\(expected a string, got an? \w+\)/;
+    const failed = expect.objectContaining({
+      code: "SECRET_STORE_FAILED",
+      message: expect.stringMatching(message),
+    });
+    await expect(signingSecrets({ read: async () => text as never })()).rejects.toEqual(failed);
+    expect(() => readSigningSecrets(text as never)).toThrow(failed);
+    expect(readSigningSecrets(undefined as never)).toEqual([]);
+  });
 });
+
+const read = async () => null;
