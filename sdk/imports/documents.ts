@@ -192,10 +192,25 @@ interface OpenFile {
 }
 
 async function openFile(run: ImportRun, { file, sizeBytes }: ImportFileArtifact): Promise<OpenFile> {
-  if (typeof file === "function") return { body: await readWithin(run, () => file()), sizeBytes };
+  if (typeof file === "function") {
+    const body = await readWithin(run, () => file());
+    if (isStream(body) && openedStreams.has(body)) {
+      const got = "got one that returned the same stream again, which can be read once";
+      const message = `${method}: file: expected a function that opens the document at each call, ${got}`;
+      throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", message);
+    }
+    if (isStream(body)) openedStreams.add(body);
+    return { body, sizeBytes };
+  }
   const { size } = await readWithin(run, () => nodeModule("node:fs/promises").stat(file));
   return { body: nodeModule("node:fs").createReadStream(file), sizeBytes: size || undefined };
 }
+
+const openedStreams = new WeakSet<object>();
+
+/** A web stream, a generator or a stream of Node. */
+const isStream = (body: unknown): body is object =>
+  Object(body) === body && ["getReader", "next", "pipe"].some((name) => name in Object(body));
 
 /** Reads of a document. It may throw, or never settle: that is the failure of this document, after a time. */
 async function readWithin<Value>(

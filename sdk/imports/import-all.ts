@@ -1,3 +1,5 @@
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { checkInput } from "../validation.ts";
 import { settleKnown } from "./documents.ts";
 import {
   type CheckedClient,
@@ -5,6 +7,7 @@ import {
   checkClient,
   type ImportParts,
   inputError,
+  method,
 } from "./import-input.ts";
 import { type Chunk, importChunk } from "./import-job.ts";
 import { createRun, type ImportRun } from "./import-run.ts";
@@ -55,14 +58,25 @@ async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
   for (const key of [...gathered.keys()]) yield take(key);
 }
 
+const iteratorPlace = `${method}: clients: its iterator`;
+const iteratorWithNext = s.objectWith<AsyncIterator<unknown> | Iterator<unknown>>("one with next", "next");
+const iteratorStep = s.refine<object>(
+  "an object with done and value from next",
+  (step) => Object(step) === step,
+);
+
 /** The clients of the input that have something to send, each once. */
 async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void> {
   const { state, scope } = run;
   const { clients } = run.options;
-  const iterator =
+  const opened =
     Symbol.asyncIterator in clients ? clients[Symbol.asyncIterator]() : clients[Symbol.iterator]();
+  const iterator = checkInput(iteratorPlace, iteratorWithNext, opened);
   // An iterator may throw, or return no promise.
-  const next = () => scope.race((async () => iterator.next())());
+  const next = async () => {
+    const step = await scope.race((async () => iterator.next())());
+    return checkInput(iteratorPlace, iteratorStep, step) as typeof step;
+  };
   let read = 0;
   let isOver = false;
   try {

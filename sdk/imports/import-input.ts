@@ -111,7 +111,7 @@ export const importOptions = s.strictOptions<ImportOptions>()({
     (value) =>
       typeof value === "object" &&
       value !== null &&
-      (Symbol.iterator in value || Symbol.asyncIterator in value),
+      [Symbol.iterator, Symbol.asyncIterator].some((name) => typeof Reflect.get(value, name) === "function"),
   ),
   journal: s.objectWith<ImportJournal>("a journal with open", "open"),
   onChanged: s.withDefault(s.oneOf<"report" | "import">("report", "import"), "report"),

@@ -11,6 +11,11 @@ const formatVersion = 1;
 const timeoutMsOf = { open: 120_000, read: 120_000, append: 30_000, close: 30_000 };
 const openJournal = s.objectWith<OpenJournal>("one with read, append and close", "read", "append", "close");
 
+const readable = s.refine<AsyncIterable<string>>(
+  "an iterable of entries",
+  (entries) => Symbol.asyncIterator in Object(entries) || Symbol.iterator in Object(entries),
+);
+
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export function createLedger(
   { journal, connectionId }: CheckedOptions,
@@ -89,7 +94,7 @@ export function createLedger(
         throw error;
       }
       const replayAll = async () => {
-        for await (const entry of (await opening).read()) {
+        for await (const entry of readable((await opening).read(), "read()")) {
           if (scope.failure) return;
           replay(entry);
         }

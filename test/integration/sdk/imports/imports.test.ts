@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { runInNewContext } from "node:vm";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
   ImportProgress,
   ImportResult,
   OpenJournal,
+  UploadBody,
 } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
@@ -21,6 +23,10 @@ const statuses = (result: ImportResult) =>
   Object.fromEntries([...result.clients()].map(({ externalId, status }) => [externalId, status]));
 const clientOf = (result: ImportResult, externalId: string) =>
   [...result.clients()].find((client) => client.externalId === externalId);
+
+async function* chunksOf(text: string) {
+  yield new TextEncoder().encode(text);
+}
 
 /** A journal that cannot append an entry of this name. */
 const rejecting = (name: string, durable: MemoryJournal): ImportJournal => ({
@@ -99,6 +105,36 @@ describe("the clients of an import", () => {
     expect(client?.error).toMatchObject({
       code: "UPLOAD_BODY_INVALID",
       message: expect.stringMatching(/^client "a", document "w2": .+longer than 3600000 ms/),
+    });
+  });
+
+  it.each<[string, () => UploadBody]>([
+    ["web stream", () => new Blob(["document"]).stream()],
+    ["stream of Node", () => Readable.from([Buffer.from("document")])],
+    ["generator", () => chunksOf("document")],
+  ])("fail with a function that returns the same %s each time", async (_, open) => {
+    await using fixture = await createImportFixture();
+    const body = open();
+    const file = {
+      name: "w2.pdf",
+      type: "w2",
+      externalId: "w2",
+      mimeType: "application/pdf",
+      file: () => body,
+    };
+    // Bytes can be read again, and so can an iterable that is opened for each time.
+    const bytes = { ...file, file: () => new Uint8Array(8) };
+    const iterable = { [Symbol.asyncIterator]: () => chunksOf("document") };
+    const clients = [file, bytes, { ...file, file: () => iterable }].map((artifact, index) => ({
+      externalId: `${index}`,
+      name: "Client",
+      artifacts: [artifact],
+    }));
+    const result = await fixture.import({ clients });
+    expect(statuses(result)).toEqual({ 0: "failed", 1: "imported", 2: "imported" });
+    expect(clientOf(result, "0")?.error).toMatchObject({
+      code: "UPLOAD_BODY_INVALID",
+      message: expect.stringMatching(/^client "0", document "w2": .+ file: expected a function that opens/),
     });
   });
 
@@ -363,6 +399,19 @@ describe("an import ends", () => {
     const nothing = { [Symbol.iterator]: () => ({ next: () => Promise.reject(undefined) }) };
     const thrown = fixture.import({ clients: nothing as never, journal: new MemoryJournal() });
     await expect(thrown).rejects.toThrow("clients threw no Error");
+    const others: readonly [unknown, string][] = [
+      [{ [Symbol.iterator]: 3 }, "clients: expected an iterable of clients, got an object"],
+      [{ [Symbol.iterator]: () => null }, "clients: its iterator: expected one with next, got null"],
+      [{ [Symbol.iterator]: () => ({ next: () => null }) }, "from next, got null"],
+      [{ [Symbol.asyncIterator]: () => ({ next: async () => {} }) }, "from next, got nothing"],
+    ];
+    for (const [clients, message] of others) {
+      const ended = failureOf(fixture.import({ clients: clients as never }));
+      expect(await ended).toMatchObject({
+        code: "ARGUMENT_INVALID",
+        message: expect.stringContaining(message),
+      });
+    }
     const controller = new AbortController();
     const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
     const waiting = fixture.import({ clients: silent, journal, signal: controller.signal });
@@ -435,12 +484,18 @@ describe("an import ends", () => {
   it.each([
     ["nothing", undefined],
     ["a number", 7],
-  ])("with JOURNAL_FAILED when open() of its journal returns %s", async (kind, opened) => {
+  ])("with JOURNAL_FAILED when open() or read() of its journal returns %s", async (kind, opened) => {
     await using fixture = await createImportFixture();
     const journal = { open: async () => opened };
     expect(await failureOf(fixture.import({ journal: journal as never }))).toMatchObject({
       code: "JOURNAL_FAILED",
       message: expect.stringContaining(`open(): expected one with read, append and close, got ${kind}`),
+    });
+    const { append, close } = new MemoryJournal();
+    const unread = { open: async () => ({ read: () => opened, append, close }) };
+    expect(await failureOf(fixture.import({ journal: unread as never }))).toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringContaining(`read(): expected an iterable of entries, got ${kind}`),
     });
   });
 
