@@ -19,7 +19,8 @@ const uploadDeadlineMs = 3_600_000;
 const readLimitMs = 3_600_000;
 const bytesAtOnce = 1_000_000;
 
-const addThem = "add missing documents with taxClients.addDocuments";
+const addThem =
+  'add missing documents with taxClients.addDocuments, and call with this client alone and onChanged: "accept"';
 
 /** A client whose files are uploaded. */
 export interface ReadyClient {
@@ -74,7 +75,8 @@ export async function settleKnown(
   status: "imported" | "unchanged",
 ): Promise<boolean> {
   const known = run.state.client(externalId).documents?.split(" ");
-  if (known === undefined && artifacts.length > 0) {
+  const isAccepted = status === "unchanged" && run.options.onChanged === "accept";
+  if (known === undefined && artifacts.length > 0 && !isAccepted) {
     run.doubt(
       externalId,
       `it was imported, and whether with its documents is not known; look at its task, and ${addThem}`,
@@ -82,9 +84,13 @@ export async function settleKnown(
     return false;
   }
   const changed: string[] = [];
+  const keys = [...(known ?? [])];
   for (const artifact of artifacts) {
     try {
-      if (!known?.includes(await keyOf(run, artifact))) changed.push(`"${artifact.externalId}"`);
+      const key = await keyOf(run, artifact);
+      if (keys.includes(key)) continue;
+      keys.push(key);
+      changed.push(`"${artifact.externalId}"`);
     } catch (error) {
       if (!isWorkspaceTasksError(error)) throw error;
       // A document that cannot be read is no matter of the others.
@@ -92,7 +98,8 @@ export async function settleKnown(
       return false;
     }
   }
-  if (changed.length === 0) run.state.settle(externalId, status);
+  if (changed.length > 0 && isAccepted) await run.record(["documents", externalId, keys.join(" ")]);
+  if (changed.length === 0 || isAccepted) run.state.settle(externalId, status);
   else if (status === "unchanged" && run.options.onChanged === "import") {
     await run.record(["next", "derived", [externalId]]);
     return true;

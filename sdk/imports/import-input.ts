@@ -30,11 +30,13 @@ export interface ImportOptions {
   readonly journal: ImportJournal;
   /**
    * What to do with a client that was imported before and has new or changed documents. `report` (the default): nothing; it
-   * is `changed` in the result. `import`: a second work with all of its documents, under an external id of its own.
+   * is `changed` in the result. `import`: a second work with all of its documents, under an external id of its own. `accept`:
+   * the service has them, because you have looked, and added what was missing; nothing is sent, and the client is `unchanged`
+   * from now on, also one whose documents were not known.
    *
    * @see interface §4
    */
-  readonly onChanged?: "report" | "import" | undefined;
+  readonly onChanged?: "report" | "import" | "accept" | undefined;
   /** Most works of a job, 1 to 1,000. Default 100. */
   readonly worksPerJob?: number | undefined;
   /** Most calls and uploads in flight, 1 to 64. Default 8. */
@@ -114,7 +116,7 @@ export const importOptions = s.strictOptions<ImportOptions>()({
       [Symbol.iterator, Symbol.asyncIterator].some((name) => typeof Reflect.get(value, name) === "function"),
   ),
   journal: s.objectWith<ImportJournal>("a journal with open", "open"),
-  onChanged: s.withDefault(s.oneOf<"report" | "import">("report", "import"), "report"),
+  onChanged: s.withDefault(s.oneOf("report", "import", "accept"), "report"),
   worksPerJob: s.withDefault(s.integerBetween(1, 1_000), 100),
   concurrency: s.withDefault(s.integerBetween(1, 64), 8),
   onProgress: s.optional(s.functionOf<(progress: ImportProgress) => unknown>()),

@@ -168,6 +168,10 @@ const entries = {
     }
     state.jobs.delete(number);
   }),
+  /** An imported client, and the fingerprint of the documents that the caller says it has. */
+  documents: entry([id, s.string], (state, externalId, documents) => {
+    state.client(externalId).documents = documents;
+  }),
   /** The service has a task of this client: id of the job, id of the work, and how that was added. */
   found: entry([id, s.string, s.string, mode], (state, externalId, jobId, workId, mode) => {
     const client = state.client(externalId);

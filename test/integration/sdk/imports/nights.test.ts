@@ -1,4 +1,4 @@
-import type { ImportClient, ImportResult } from "@workspace-tasks/sdk";
+import type { ImportClient, ImportOptions, ImportResult } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
@@ -180,5 +180,32 @@ describe("a client that was imported before", () => {
       ["unchanged", undefined],
       ["undecided", expect.stringMatching(/^client "client-1", document "w2-1": .+\(ENOENT\)$/)],
     ]);
+  });
+});
+
+describe("documents that were added by hand", () => {
+  const [first, second] = [clientWith(1, "of 1"), clientWith(2, "of 2")];
+
+  it.each<[string, (entries: readonly string[]) => readonly string[], string]>([
+    ["have changed", (entries) => entries, "changed"],
+    ["are not known", (entries) => entries.filter((entry) => !/^\["(attach|start)/.test(entry)), "undecided"],
+  ])("are those of their client when the caller says so, where they %s", async (_, journalOf, status) => {
+    await using fixture = await createImportFixture();
+    const { mock } = fixture;
+    const whole = new MemoryJournal();
+    await fixture.import({ clients: [first, second], journal: whole });
+    await mock.clock.advance("1m");
+    const journal = new MemoryJournal(journalOf(whole.entries));
+    const night = (options: Partial<ImportOptions>) =>
+      fixture.import({ clients: [clientWith(1, "other of 1"), second], journal, ...options });
+    expect((await night({})).counts[status as "changed"]).toBeGreaterThan(0);
+    const before = (await mock.control.getSnapshot()).state;
+    const accepted = await night({ onChanged: "accept" });
+    expect(accepted.counts).toMatchObject({ unchanged: 2, open: 0 });
+    const after = (await mock.control.getSnapshot()).state;
+    expect([after.tasks, after.uploads]).toEqual([before.tasks, before.uploads]);
+    for (const onChanged of ["report", "import"] as const)
+      expect((await night({ onChanged })).counts).toMatchObject({ unchanged: 2, open: 0 });
+    expect((await night({ clients: [clientWith(1, "newest of 1"), second] })).counts.changed).toBe(1);
   });
 });
