@@ -19,6 +19,28 @@ export function checkOptions<Options>(caller: string, options: unknown, schema: 
 export const invalidOption = (caller: string, place: string, message: string) =>
   new MockServerError("CONFIGURATION_INVALID", `${caller}: ${place === "" ? "" : `${place}: `}${message}`);
 
+/**
+ * Rejects what `JSON.stringify` would drop, change or throw for.
+ * @throws MockServerError ARGUMENT_INVALID
+ */
+export function checkJson(place: string, value: unknown, parents: readonly unknown[] = []): void {
+  if (value === undefined || value === null || Number.isFinite(value)) return;
+  if (typeof value === "string" || typeof value === "boolean") return;
+  if (parents.includes(value)) throw wrongArgument(place, jsonValue, "an object that contains itself");
+  if (typeof value === "object" && typeof Reflect.get(value, "toJSON") === "function") return;
+  const isTree = Array.isArray(value) || Object.prototype.toString.call(value) === "[object Object]";
+  if (!isTree) throw wrongArgument(place, jsonValue, describeValue(value));
+  const path = [...parents, value];
+  for (const [field, inner] of Object.entries(value as object)) {
+    if (typeof inner === "string") continue;
+    checkJson(`${place}${parents.length === 0 ? ": " : "."}${field}`, inner, path);
+  }
+}
+
+const jsonValue = "a value that JSON can express";
+export const wrongArgument = (place: string, expected: string, got: string) =>
+  new MockServerError("ARGUMENT_INVALID", `${place}: expected ${expected}, got ${got}`);
+
 export const urlOption = refine<string>(
   "a URL such as http://127.0.0.1:4010",
   (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value),

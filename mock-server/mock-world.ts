@@ -3,7 +3,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { asyncDispose, dispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { checkOptions } from "./checks.ts";
+import { checkJson, checkOptions } from "./checks.ts";
 import { type ControlApi, createControlApi, createExpectations } from "./control/control-api.ts";
 import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/deliveries.ts";
 import { createEventStream } from "./control/event-stream.ts";
@@ -20,7 +20,12 @@ import type { OverrideOptions } from "./state/override.ts";
 import { isoTime } from "./time/duration.ts";
 import { realClock } from "./time/real-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
-import { isOverrideResponse, type OverrideFunction, type OverrideResponse } from "./world/override-store.ts";
+import {
+  checkResponse,
+  isOverrideResponse,
+  type OverrideFunction,
+  type OverrideResponse,
+} from "./world/override-store.ts";
 import type { Hashing } from "./world/random.ts";
 import type { NumberedActivity } from "./world/world.ts";
 import {
@@ -261,6 +266,8 @@ const createOverride =
         `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
       );
     }
+    checkJson(caller, options);
+    if (typeof respond !== "function") checkResponse(caller, respond);
     const world = worlds.current;
     checkOverride(world, operation, typeof respond === "function" ? {} : respond, options);
     const { overrides } = world;

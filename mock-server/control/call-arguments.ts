@@ -3,7 +3,7 @@
 
 import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import { MockServerError } from "../errors.ts";
+import { checkJson, wrongArgument } from "../checks.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import type { CallOptions } from "./route.ts";
 
@@ -56,22 +56,3 @@ function toQuery(name: string, input: CallInput): Record<string, string> {
     entries.map(([field, value]) => [field, isPlainObject(value) ? JSON.stringify(value) : String(value)]),
   );
 }
-
-/** Rejects what `JSON.stringify` would drop, change or throw for. */
-function checkJson(place: string, value: unknown, parents: readonly unknown[] = []): void {
-  if (value === undefined || value === null || Number.isFinite(value)) return;
-  if (typeof value === "string" || typeof value === "boolean") return;
-  if (parents.includes(value)) throw wrongArgument(place, jsonValue, "an object that contains itself");
-  if (typeof value === "object" && typeof Reflect.get(value, "toJSON") === "function") return;
-  const isTree = Array.isArray(value) || Object.prototype.toString.call(value) === "[object Object]";
-  if (!isTree) throw wrongArgument(place, jsonValue, describeValue(value));
-  const path = [...parents, value];
-  for (const [field, inner] of Object.entries(value as object)) {
-    if (typeof inner === "string") continue;
-    checkJson(`${place}${parents.length === 0 ? ": " : "."}${field}`, inner, path);
-  }
-}
-
-const jsonValue = "a value that JSON can express";
-const wrongArgument = (place: string, expected: string, got: string) =>
-  new MockServerError("ARGUMENT_INVALID", `${place}: expected ${expected}, got ${got}`);

@@ -7,7 +7,12 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as graphql from "graphql";
 import { keyIdOf, requireToken } from "../rules/identity.ts";
 import { ServiceError } from "../rules/service-error.ts";
-import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";
+import {
+  checkResponse,
+  isOverrideResponse,
+  type OverriddenCall,
+  type Override,
+} from "../world/override-store.ts";
 import { DataError } from "./checks.ts";
 import type { PreparedOperation } from "./documents.ts";
 import type { RequestContext } from "./request.ts";
@@ -134,8 +139,17 @@ async function responseOf(field: Overridden) {
     original: () => originalOf(field),
   };
   const response: unknown = await override.respond(call);
-  if (isOverrideResponse(response)) return response;
-  throw new DataError(`${info.fieldName}: expected the function to return { data }, { patch } or { errors }`);
+  if (!isOverrideResponse(response)) {
+    throw new DataError(
+      `${info.fieldName}: expected the function to return { data }, { patch } or { errors }`,
+    );
+  }
+  try {
+    checkResponse(info.fieldName, response);
+  } catch (error) {
+    throw new DataError(isError(error) ? error.message : String(error));
+  }
+  return response;
 }
 
 /** Besides what the request selects it names the types, by which a member of a union is known again. */

@@ -2,7 +2,8 @@
 // restoring of a snapshot remove them.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import { jsonDifferences } from "../checks.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { checkJson, checkOptions, invalidOption, jsonDifferences } from "../checks.ts";
 import type { Router } from "../state/fault.ts";
 import type { OverrideError, OverrideOptions } from "../state/override.ts";
 
@@ -18,6 +19,30 @@ export interface OverrideResponse {
 /** Whether a value that a test gives has at least one of the fields of a response. */
 export const isOverrideResponse = (value: unknown): value is OverrideResponse =>
   isPlainObject(value) && ["data", "patch", "errors"].some((name) => value[name] !== undefined);
+
+const responseFields = s.strictOptions<OverrideResponse>()({
+  data: s.anything,
+  patch: s.optional(s.object),
+  errors: s.optional(
+    s.nonEmptyArray(
+      s.strictOptions<OverrideError>()({
+        message: s.string,
+        code: s.optional(s.string),
+        path: s.optional(s.array(s.anything)),
+      }),
+    ),
+  ),
+});
+
+/**
+ * Checks what no request could be answered with.
+ * @throws MockServerError ARGUMENT_INVALID for what JSON cannot express, CONFIGURATION_INVALID for a wrong field
+ */
+export function checkResponse(place: string, response: OverrideResponse): void {
+  checkJson(place, response);
+  const { data, patch } = checkOptions(place, response, responseFields);
+  if (data !== undefined && patch) throw invalidOption(place, "", "expected data or patch, got both");
+}
 
 /** One request that an override responds to. */
 export interface OverriddenCall {

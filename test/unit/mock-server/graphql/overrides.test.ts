@@ -166,6 +166,41 @@ describe("an override with a patch, errors or a function", () => {
     ]);
   });
 
+  const itself: Record<string, unknown> = {};
+  itself["itself"] = itself;
+  it.for<[object, string]>([
+    [
+      { data: [{ payloadSchema: { n: 1n } }] },
+      "data.0.payloadSchema.n: expected a value that JSON can express, got 1n",
+    ],
+    [
+      { data: [{ payloadSchema: itself }] },
+      "payloadSchema.itself: expected a value that JSON can express, got an object",
+    ],
+    [
+      { patch: { name: new Map() } },
+      "patch.name: expected a value that JSON can express, got a Map",
+    ],
+    [{ errors: "busy" }, "errors: expected an array, got a string"],
+    [{ errors: [{ message: 5 }] }, "errors.0.message: expected a string, got 5"],
+    [{ data: null, extensions: {} }, "unknown option extensions"],
+    [{ data: null, patch: {} }, "expected data or patch, got both"],
+  ])(
+    "what no response can be is rejected, and named when a function returns it: %#",
+    async ([response, message], { mock }) => {
+      const operation = "webhookEventCatalog";
+      for (const invalid of [false, true])
+        expect(() => mock.override(operation, response as OverrideResponse, { invalid })).toThrow(message);
+      expect(() => mock.override(operation, { data: null }, { variables: { n: 1n } })).toThrow("got 1n");
+      mock.override(operation, () => response as OverrideResponse, { invalid: true });
+      const { errors } = await send(mock, "{ webhookEventCatalog { payloadSchema } }");
+      expect(errors?.map((error) => error.message)).toEqual([
+        expect.stringMatching(/^override 1 of webhookEventCatalog: /),
+      ]);
+      expect(errors?.[0]?.message).toContain(message);
+    },
+  );
+
   it("a function that throws or returns nothing is an error of the request", async ({ mock }) => {
     mock.override("me", () => ({}) as never);
     expect((await send(mock, me)).errors?.[0]?.message).toContain("return { data }, { patch } or { errors }");
