@@ -297,15 +297,19 @@ export async function removeLeft(
   const { folder, clock, signal } = options;
   const names = await readdir(folder).catch(() => []);
   const records = new Set(names.flatMap((name) => /^(\w+\.json)(?:\.lock.*)?$/.exec(name)?.[1] ?? []));
-  for (const name of records) {
-    const path = join(folder, name);
-    const lock = await lockFile(path, { clock, signal, onWait });
-    if (typeof lock === "string") continue;
-    try {
-      if (await isSettled(path)) await rm(path, { force: true });
-    } finally {
-      await lock.release();
+  // Together: each may wait a minute.
+  const locks = await Promise.all(
+    [...records].map(async (name) => {
+      const path = join(folder, name);
+      return { path, lock: await lockFile(path, { clock, signal, onWait }) };
+    }),
+  );
+  try {
+    for (const { path, lock } of locks) {
+      if (typeof lock !== "string" && (await isSettled(path))) await rm(path, { force: true });
     }
+  } finally {
+    for (const { lock } of locks) if (typeof lock !== "string") await lock.release();
   }
 
   /** Whether nothing of this run is, or can still be, on the service. */
