@@ -3,6 +3,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks.ts";
 import * as errors from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
+import { readBody } from "../read-body.ts";
 import { waitTimeoutMs } from "../time/duration.ts";
 import { realClock } from "../time/real-clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
@@ -64,6 +65,9 @@ export function createControlClient(options: ControlClientOptions): ControlApi {
   return Object.fromEntries(methods) as ControlApi;
 }
 
+/** The longest is a snapshot. */
+const responseBytesMax = 512_000_000;
+
 interface Call {
   readonly method: string;
   readonly url: URL;
@@ -89,7 +93,12 @@ async function sendCall(
   const request = async () => {
     const headers = body === undefined ? {} : { "content-type": "application/json" };
     const response = await fetch(url, { method, signal: limits, headers, ...(body && { body }) });
-    return readResponse(response.status, await response.text(), baseUrl);
+    const bytes = await readBody(response, responseBytesMax);
+    if (bytes === null) {
+      const message = `expected a mock at ${baseUrl}, got more than ${responseBytesMax} bytes`;
+      throw new errors.MockServerError("RESPONSE_INVALID", message);
+    }
+    return readResponse(response.status, new TextDecoder().decode(bytes), baseUrl);
   };
   try {
     // A custom `fetch` may ignore its signal.

@@ -253,6 +253,22 @@ describe("createControlClient", () => {
     await expect(health).rejects.toBe("not needed");
   });
 
+  it("reads no more of a response than a snapshot has", async () => {
+    let isCancelled = false;
+    const source = {
+      pull: (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(300_000_000)),
+      cancel() {
+        isCancelled = true;
+      },
+    };
+    const health = clientOf(async () => new Response(new ReadableStream(source))).getHealth();
+    await expect(health).rejects.toMatchObject({
+      code: "RESPONSE_INVALID",
+      message: "expected a mock at http://mock.localhost, got more than 512000000 bytes",
+    });
+    expect(isCancelled).toBe(true);
+  });
+
   it("keeps its process alive until the time limit when fetch does nothing", async () => {
     const program = `
       import { createControlClient } from "@workspace-tasks/mock-server";
