@@ -83,8 +83,8 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    * });
    * ```
    *
-   * @throws {ReceiverError} `ARGUMENT_INVALID`; `start` throws `CONFIGURATION_INVALID` where another handler matches the same
-   * events
+   * @throws {ReceiverError} `ARGUMENT_INVALID`; `start`, or a registration after it, throws `CONFIGURATION_INVALID` where another
+   * handler matches the same events
    */
   onBatch<Pattern extends EventPattern>(
     pattern: Pattern,

@@ -133,6 +133,7 @@ export interface BatchRegistration<Transaction> extends Matching {
 export class Handlers<Transaction> {
   readonly #registrations: Registration<Transaction>[] = [];
   readonly #batches: BatchRegistration<Transaction>[] = [];
+  #isStarted = false;
 
   get #all(): readonly Matching[] {
     return [...this.#registrations, ...this.#batches];
@@ -151,7 +152,7 @@ export class Handlers<Transaction> {
     pattern: Pattern,
     handler: EventHandler<EventOf<Pattern>, Transaction>,
   ): void {
-    this.#registrations.push({ ...forEvents("on", pattern, handler), handler: handler as never });
+    this.#add(this.#registrations, { ...forEvents("on", pattern, handler), handler: handler as never });
   }
 
   onBatch<Pattern extends EventPattern>(
@@ -161,14 +162,14 @@ export class Handlers<Transaction> {
   ): void {
     const { eventsMax } = parseOptions("onBatch", batchOptions, options, "ARGUMENT_INVALID");
     const matching = forEvents("onBatch", pattern, handler);
-    this.#batches.push({ ...matching, isState: false, eventsMax, handler: handler as never });
+    this.#add(this.#batches, { ...matching, isState: false, eventsMax, handler: handler as never });
   }
 
   onState<Pattern extends StatePattern>(
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
-    this.#registrations.push({ ...forStates("onState", pattern, handler), handler: handler as never });
+    this.#add(this.#registrations, { ...forStates("onState", pattern, handler), handler: handler as never });
   }
 
   onStateBatch<Pattern extends StatePattern>(
@@ -178,10 +179,25 @@ export class Handlers<Transaction> {
   ): void {
     const { eventsMax } = parseOptions("onStateBatch", batchOptions, options, "ARGUMENT_INVALID");
     const matching = forStates("onStateBatch", pattern, handler);
-    this.#batches.push({ ...matching, isState: true, eventsMax, handler: handler as never });
+    this.#add(this.#batches, { ...matching, isState: true, eventsMax, handler: handler as never });
   }
 
-  /** @throws {ReceiverError} `CONFIGURATION_INVALID` when an event of a batch may match another handler, too */
+  #add<Added extends Matching>(registered: Added[], added: Added): void {
+    registered.push(added);
+    if (!this.#isStarted) return;
+    try {
+      this.requireOneOfBatches();
+    } catch (error) {
+      registered.pop();
+      throw error;
+    }
+  }
+
+  /**
+   * At the start; from then on for each handler that is added.
+   *
+   * @throws {ReceiverError} `CONFIGURATION_INVALID` when an event of a batch may match another handler, too
+   */
   requireOneOfBatches(): void {
     for (const batch of this.#batches) {
       const other = this.#all.find((each) => each !== batch && overlap(each.names, batch.names));
@@ -189,6 +205,7 @@ export class Handlers<Transaction> {
       const message = `${batch.name} and ${other.name} match the same events: expected one handler for the events of a batch`;
       throw new ReceiverError("CONFIGURATION_INVALID", message);
     }
+    this.#isStarted = true;
   }
 
   /** The handler of batches that a row belongs to. */

@@ -183,7 +183,7 @@ describe("a handler of batches", () => {
     expect(await next.rowOf("msg_1")).toMatchObject({ state: "done", attempts: 1 });
   });
 
-  it("rejects a second handler of its events at start, a bad pattern, and a bad size", async () => {
+  it("rejects a second handler of its events at start and later, a bad pattern, and a bad size", async () => {
     const conflicting = (register: (receiver: ReceiverFixture["receiver"]) => void) => {
       const { receiver } = createReceiverFixture();
       register(receiver.onStateBatch("task", () => {}));
@@ -207,6 +207,10 @@ describe("a handler of batches", () => {
     fixture.receiver.onStateBatch("task", () => {}).onStateBatch("subtask", () => {});
     fixture.receiver.on("job.done", () => {}).onBatch("taskforce.*", () => {});
     await fixture.receiver.start();
+    const late = expect.objectContaining(conflict);
+    for (let again = 0; again < 2; again++)
+      expect(() => fixture.receiver.on("task.completed", () => {})).toThrow(late);
+    expect(() => fixture.receiver.onBatch("task.*", () => {})).toThrow(late);
     const invalid = expect.objectContaining({ code: "ARGUMENT_INVALID" });
     expect(() => fixture.receiver.onBatch("a b", () => {})).toThrow(invalid);
     expect(() => fixture.receiver.onStateBatch("tasks" as "task", () => {})).toThrow(invalid);
