@@ -178,14 +178,17 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
 
 /**
  * Throws in a browser: every visitor of a page can read the key it uses (interface §5: keys must not be exposed to
- * browser or mobile code). A page is recognised by its document, a web worker by `importScripts`.
+ * browser or mobile code). A page is recognised by its document, a web worker by `importScripts` and its location: workerd
+ * with a compatibility date before 2024-03-04 has the function too.
  */
 function rejectBrowser(dangerouslyAllowBrowser: boolean): void {
-  const { window, importScripts } = globalThis as {
+  const { window, importScripts, location } = globalThis as {
     window?: { document?: unknown };
     importScripts?: unknown;
+    location?: unknown;
   };
-  const isBrowser = window?.document !== undefined || typeof importScripts === "function";
+  const isWebWorker = typeof importScripts === "function" && location !== undefined;
+  const isBrowser = window?.document !== undefined || isWebWorker;
   if (dangerouslyAllowBrowser || !isBrowser) return;
   throw new WorkspaceTasksError(
     "CONFIGURATION_INVALID",

@@ -193,10 +193,15 @@ describe("createClient in a browser", () => {
 
   it.each([
     ["page", { window: { document: {} } }],
-    ["web worker", { importScripts: () => {} }],
+    ["web worker", { importScripts: () => {}, location: {} }],
   ])("createClient rejects use in a %s unless dangerouslyAllowBrowser is set", (_, globals) => {
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
     expect(problemWith(good)).toMatch(/every visitor could read the key/);
     expect(problemWith({ ...good, dangerouslyAllowBrowser: true })).toBe("no problem");
+  });
+
+  it("workerd is none, also where it has importScripts", () => {
+    vi.stubGlobal("importScripts", () => {});
+    expect(problemWith(good)).toBe("no problem");
   });
 });
