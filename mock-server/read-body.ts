@@ -2,7 +2,7 @@ import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 
 /** Reads the body of a fetch request or response; `null` past `bytesMax`. */
 export async function readBody(
-  { body: parts }: Pick<Body, "body">,
+  { body: parts }: Pick<Response, "body">,
   bytesMax: number,
 ): Promise<Uint8Array | null> {
   const body = new ByteBuffer();

@@ -177,10 +177,7 @@ describe("an override with a patch, errors or a function", () => {
       { data: [{ payloadSchema: itself }] },
       "payloadSchema.itself: expected a value that JSON can express, got an object",
     ],
-    [
-      { patch: { name: new Map() } },
-      "patch.name: expected a value that JSON can express, got a Map",
-    ],
+    [{ patch: { name: new Map() } }, "patch.name: expected a value that JSON can express, got a Map"],
     [{ errors: "busy" }, "errors: expected an array, got a string"],
     [{ errors: [{ message: 5 }] }, "errors.0.message: expected a string, got 5"],
     [{ data: null, extensions: {} }, "unknown option extensions"],
