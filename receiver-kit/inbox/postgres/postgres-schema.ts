@@ -152,7 +152,8 @@ function adviceFor(error: unknown): string {
 const advice: Readonly<Record<string, string>> = {
   "42501":
     "grant the role what docs/postgresql.md lists, or open the inbox once with a role that owns the schema",
-  "53": "the server has no connection left: raise max_connections, or lower the pool's max",
+  "53100": "the server's disk is full: free space on it",
+  "53300": "the server has no connection left: raise max_connections, or lower the pool's max",
   "25006":
     "a standby cannot be written, nor any server by a role whose default_transaction_read_only is on: connect to the primary, as a role that may write",
   "55P03": "another session holds a lock of the inbox for longer than a minute: end it",

@@ -150,6 +150,28 @@ describeWithPostgres("with PostgreSQL", () => {
     other.close();
   });
 
+  it.each([
+    ["disk space", "53100", /the server's disk is full/],
+    ["connections", "53300", /raise max_connections/],
+  ])("an inbox says what to do when a server has run out of %s", async (_, code, advice) => {
+    const fields = `SFATAL\0C${code}\0Mout of it\0\0`;
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(length.length + fields.length);
+    const other = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end(Buffer.concat([Buffer.from("E"), length, Buffer.from(fields)])));
+    });
+    await new Promise<void>((resolve) => void other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${port}/none` });
+    pool.on("error", () => {});
+    await expect(postgresInbox(pool).open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(advice),
+    });
+    other.close();
+  });
+
   it("a role that may use the schema and its tables, and create nothing, runs a receiver, and another role learns which privilege it lacks", async () => {
     const pool = database.pool();
     const schema = "least_privileges";
