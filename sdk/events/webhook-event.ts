@@ -27,7 +27,7 @@ export interface DocumentsSyncedEvent extends ReadOf<typeof documentsFields>, Ad
 }
 
 /** What is read of each kind of event. */
-interface EventOfKind extends Record<EventKind, object> {
+interface EventOfKind {
   readonly task: TaskEvent;
   readonly stage: SubtaskEvent;
   readonly documents: DocumentsSyncedEvent;
@@ -88,7 +88,7 @@ export const eventSchemas = schemasBy((name) =>
 /** What the service sends in this event and not in the others of its kind. */
 function sentBy(name: KnownEventName): z.ZodRawShape {
   const { kind, status } = events[name];
-  if (kind === "documents") return {};
+  if (kind !== "task" && kind !== "stage") return {};
   const nothing = z.null();
   const errorMessage = status === "FAILED" ? z.string().describe("Raw failure text.") : nothing;
   if (kind === "stage") return { errorMessage };

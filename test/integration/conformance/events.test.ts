@@ -56,11 +56,6 @@ const taskFields = stageFields
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("C2 the event catalog", () => {
-  const names = [
-    ...["task.running", "task.completed", "task.failed"],
-    ...["subtask.completed", "subtask.failed", "documents.synced"],
-  ];
-
   it("C2 each payload schema is valid JSON Schema Draft 7", async () => {
     for (const { name, payloadSchema } of await readCatalog()) {
       expect(payloadSchema["$schema"], name).toMatch(/draft-07/);
@@ -79,8 +74,8 @@ describe("C2 the event catalog", () => {
     await service.control.syncDocuments({ connectionId, documents, duplicateCount: 2 });
 
     const seen = await eventsOf(all, 7);
-    expect(new Set(seen.map(({ event }) => event))).toEqual(new Set(names));
     const catalog = await readCatalog();
+    expect(new Set(seen.map(({ event }) => event))).toEqual(new Set(catalog.map(({ name }) => name)));
     const dateTime = (text: string) => !Number.isNaN(Date.parse(text));
     const ajv = new Ajv({
       strict: false,

@@ -1,6 +1,7 @@
 // `npm run docs -- --check` compares what documents derive from. These tests check what nothing generates: that blocks are run,
 // that paths exist, and that lists are complete.
 import { existsSync, readFileSync } from "node:fs";
+import { knownEventNames } from "@workspace-tasks/events";
 import { receiverErrorCodes } from "@workspace-tasks/receiver-kit";
 import { errorCodes } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
@@ -136,6 +137,11 @@ it("docs/troubleshooting.md quotes messages that exist", () => {
   expect(ours.length).toBeGreaterThan(1);
   const parts = ours.flatMap((text) => text.split("…").map((part) => part.replace(/^--\w+: /, "").trim()));
   expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
+});
+
+it("docs/concepts.md names every event", () => {
+  const concepts = read("docs/concepts.md");
+  expect(knownEventNames.filter((name) => !concepts.includes(`\`${name}\``))).toEqual([]);
 });
 
 it("docs/mock-server.md names every kind of fault", () => {

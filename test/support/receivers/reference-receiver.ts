@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { gunzipSync } from "node:zlib";
-import { parseOccurredAt } from "@workspace-tasks/events";
+import { isKnownEventName, parseOccurredAt } from "@workspace-tasks/events";
 import type { AuditOptions } from "workspace-tasks/check-receiver";
 import { type RunningReceiver, serveReceiver } from "./served-receiver.ts";
 
@@ -136,7 +136,6 @@ interface Signed {
 }
 
 const toleranceSeconds = 300;
-const catalogue = /^(task\.(running|completed|failed)|subtask\.(completed|failed)|documents\.synced)$/;
 
 export async function startReferenceReceiver(options: ReferenceReceiverOptions): Promise<RunningReceiver> {
   const has = (flaw: Flaw) => options.flaw === flaw;
@@ -258,7 +257,7 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
       if (has(flaw) && condition) throw new Rejection(422);
     };
     rejectIf("rejects-documents", name === "documents.synced");
-    rejectIf("knows-six-events-only", !catalogue.test(name));
+    rejectIf("knows-six-events-only", !isKnownEventName(name));
     rejectIf("requires-a-customer-error", name === "task.failed" && event["customerError"] === null);
     rejectIf("requires-documents", name === "documents.synced" && !Array.isArray(event["documents"]));
     rejectIf("requires-the-envelope", name === "documents.synced" && typeof event["occurredAt"] !== "string");

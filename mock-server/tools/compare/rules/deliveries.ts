@@ -1,5 +1,7 @@
 import { eventSchemas } from "@workspace-tasks/events";
 import {
+  type EventKind,
+  events,
   isKnownEventName,
   type KnownEventName,
   knownEventNames,
@@ -56,14 +58,19 @@ const addedFields = (event: Delivery["event"], name: KnownEventName): readonly s
     .filter((field) => !(field in exampleEvent(name)))
     .map((field) => `${wordOf(field)}: not expected`);
 
+const sourcesOfKind: Readonly<Record<EventKind, string>> = {
+  task: "E2 E3 A-34",
+  stage: "E4 A-34",
+  documents: "E5 A-10",
+};
+
 const payloadRule = (name: KnownEventName): Rule => {
   const isPull = name === "documents.synced";
   const promised = isPull
     ? /^(connectionId|providerKey|sourceExternalId|duplicateCount):/
     : /(?<!: not expected)$/;
-  const from = isPull ? "E5 A-10" : name.startsWith("task.") ? "E2 E3 A-34" : "E4 A-34";
   return deliveryRule(
-    `${from} deliveries.payload-${name}: the body of ${name} has the fields and types of its schema`,
+    `${sourcesOfKind[events[name].kind]} deliveries.payload-${name}: the body of ${name} has the fields and types of its schema`,
     [],
     (deliveries) => {
       const own = deliveries.filter((delivery) => eventOf(delivery) === name);

@@ -21,9 +21,9 @@ describe("the mock's catalog", () => {
   it("has the task types of the settings, in its entries and in their schemas", async () => {
     const typesWithEvents = ["TAX_PREP", "ENTITY_REVIEW"];
     const { world } = createTestWorld({ settings: { tasks: { typesWithEvents } } });
-    expect(catalog.listCatalog(world).map(({ taskTypes }) => taskTypes)).toEqual(
-      [1, 2, 3, 4, 5].map(() => typesWithEvents).concat([[]]),
-    );
+    const typesOf = (name: string) =>
+      catalog.listCatalog(world).find((entry) => entry.name === name)?.taskTypes;
+    expect([typesOf("subtask.failed"), typesOf("documents.synced")]).toEqual([typesWithEvents, []]);
     expect(await catalog.payloadSchemaOf(world, "subtask.failed")).toMatchObject({
       properties: { taskType: { enum: typesWithEvents } },
     });
