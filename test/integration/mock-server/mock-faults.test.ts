@@ -1,5 +1,6 @@
 import { type ApiFault, createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { apiFaultSchema, deliveryFaultSchema, type FaultPlan } from "../../../mock-server/state/fault.ts";
 import { jsonPost, workspaceToken } from "../../support/mock-client.ts";
 
 const createDocument = `mutation {
@@ -140,5 +141,48 @@ describe.each(transports)("a fault that is injected %s", (_, transport) => {
     expect((await call.mock.control.getFaults()).fired).toMatchObject([
       { side: "api", subject: "createWebhookEndpoint", fault: { kind: "reset-after-effect" } },
     ]);
+  });
+});
+
+describe("every kind of fault", () => {
+  const values = { delayMs: 1_000, status: 503, message: "no" };
+  const fieldsOf = ({ shape }: { readonly shape: object }) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => name in shape));
+  const sides = { api: apiFaultSchema, deliveries: deliveryFaultSchema };
+  const cases = Object.entries(sides).flatMap(([side, { options }]) =>
+    options.map((option) => ({ side, kind: option.shape.kind.value, fields: fieldsOf(option) })),
+  );
+
+  /** The responses of a call and the requests of two deliveries, with their times. */
+  async function happensWith(faults: FaultPlan) {
+    const seen: unknown[] = [];
+    const url = "http://127.0.0.1:1/webhooks";
+    const see = (...what: unknown[]) => seen.push([mock.clock.now(), ...what]);
+    const receive = async (request: Request) => {
+      see([...request.headers], await request.text());
+      return new Response();
+    };
+    const receivers = new Map([[url, receive]]);
+    await using mock = await createMockServer({ listen: false, clock: "virtual", seed: 1, receivers });
+    const { id } = await mock.control.createEndpoint({ url });
+    await mock.control.rotateEndpointSecret(id);
+    const token = await workspaceToken(mock);
+    await mock.control.setFaults(faults);
+    const call = async () => {
+      const response = await mock.fetch("/graphql", jsonPost({ query: "{ me { __typename } }" }, token));
+      see(response.status, await response.text());
+    };
+    void call().catch((error) => see(String(error)));
+    for (const name of ["task.running", "task.completed"])
+      await mock.control.sendEvent({ name, payload: {} });
+    await mock.clock.advance("1m");
+    return seen;
+  }
+
+  it.each(cases)("$kind of $side has an effect, pass has none", async ({ side, kind, fields }) => {
+    const seen = await happensWith({ [side]: [{ instructions: [{ kind, ...fields }] }] });
+    const usual = await happensWith({});
+    if (kind === "pass") expect(seen).toEqual(usual);
+    else expect(seen).not.toEqual(usual);
   });
 });

@@ -124,7 +124,7 @@ export interface Preset<Fault> {
   readonly fault: Fault;
 }
 
-export const apiPresets: readonly Preset<ApiFault>[] = [
+export const apiPresets = [
   { label: "429 of the service", fault: { kind: "rate-limited", retryAfterSeconds: 1 } },
   { label: "503", fault: { kind: "status", status: 503, retryAfterSeconds: 1 } },
   { label: "an HTML page", fault: { kind: "html" } },
@@ -135,9 +135,9 @@ export const apiPresets: readonly Preset<ApiFault>[] = [
   { label: "response 10 s late", fault: { kind: "delay", delayMs: 10_000 } },
   { label: "token expires", fault: { kind: "expire-token" } },
   { label: "rate limit used up", fault: { kind: "burn-quota" } },
-];
+] as const satisfies readonly Preset<ApiFault>[];
 
-export const deliveryPresets: readonly Preset<DeliveryFault>[] = [
+export const deliveryPresets = [
   { label: "sent twice", fault: { kind: "duplicate" } },
   { label: "out of order", fault: { kind: "reorder" } },
   { label: "1 min late", fault: { kind: "delay", delayMs: 60_000 } },
@@ -147,7 +147,7 @@ export const deliveryPresets: readonly Preset<DeliveryFault>[] = [
   { label: "old secret only", fault: { kind: "old-secret-only" } },
   { label: "altered body", fault: { kind: "altered-body" } },
   { label: "redirect", fault: { kind: "redirect" } },
-];
+] as const satisfies readonly Preset<DeliveryFault>[];
 
 type Fault = ApiFault | DeliveryFault;
 type Rule = NonNullable<FaultPlan["api"] | FaultPlan["deliveries"]>[number];
@@ -191,8 +191,9 @@ export function describeFault(fault: Fault): string {
     case "pass":
       return "no fault";
     default: {
-      const same = [...apiPresets, ...deliveryPresets].find((preset) => preset.fault.kind === fault.kind);
-      return same?.label ?? fault.kind;
+      const presets = [...apiPresets, ...deliveryPresets];
+      const kind: (typeof presets)[number]["fault"]["kind"] = fault.kind;
+      return presets.find((preset) => preset.fault.kind === kind)?.label ?? kind;
     }
   }
 }
