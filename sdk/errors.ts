@@ -1,7 +1,10 @@
 // Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. Errors are recognised by a brand,
 // not by their class, so that two copies of the package in one process recognise each other's errors.
 
-/** Every code an SDK error can carry; `docs/errors.md` explains each. */
+/**
+ * Every code an SDK error can carry; `docs/errors.md` explains each. Which of them a wait and an import survive:
+ * `operations/tasks.ts`, `imports/settle.ts`.
+ */
 export const errorCodes = [
   // Nothing was sent.
   "CONFIGURATION_INVALID",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { MockServerErrorCode } from "../errors.ts";
+import type { MockServerErrorCode, ServiceErrorCode } from "../errors.ts";
 import { methodOf, pathOf, type Route } from "./route.ts";
 
 type Json = { readonly [name: string]: unknown };
@@ -65,8 +65,18 @@ function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
 
 const jsonContent = (schema: Json) => ({ "application/json": { schema } });
 
+/** Codes that the control API does not respond with: of the service, of packages, of the control client. */
+type OtherCode =
+  | Exclude<ServiceErrorCode, "NOT_FOUND" | "CONFLICT">
+  | "VERSION_MISMATCH"
+  | "NETWORK_FAILED"
+  | "REQUEST_TIMEOUT"
+  | "RESPONSE_INVALID";
+
 /** HTTP statuses of the codes that the control API responds with. */
-export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } = {
+export const errorStatuses: Readonly<
+  Record<Exclude<MockServerErrorCode, OtherCode>, number> & Partial<Record<OtherCode, number>>
+> = {
   CONFIGURATION_INVALID: 400,
   ARGUMENT_INVALID: 400,
   BODY_INVALID: 400,

@@ -113,21 +113,25 @@ const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoi
 const rotateSecret = defineOperation("RotateWebhookEndpointSecret", "webhooks.endpoints.rotateSecret");
 
 // The rules for the values are the service's, which has an error for each of them (interface §7).
+type Every<Input> = Readonly<Record<keyof Input, unknown>>;
 const listInput = s.strictObject({ limit: s.optional(s.integer), iterator: s.nullish(s.nonEmptyString) });
 const endpointFields = {
   url: s.string,
   description: s.nullish(s.string),
   eventTypes: s.nullish(s.array(s.nonEmptyString)),
-};
+} satisfies Every<CreateWebhookEndpointInput>;
 const createInput = s.strictObject(endpointFields);
 const updateInput = s.strictObject({
   ...endpointFields,
   endpointId: s.nonEmptyString,
   url: s.nullish(s.string),
   enabled: s.nullish(s.boolean),
-});
+} satisfies Every<generated.UpdateWebhookEndpointInput>);
 const gracePeriodSeconds = s.nullish(s.integer);
-const rotateSecretInput = s.strictObject({ endpointId: s.nonEmptyString, gracePeriodSeconds });
+const rotateSecretInput = s.strictObject({
+  endpointId: s.nonEmptyString,
+  gracePeriodSeconds,
+} satisfies Every<generated.RotateWebhookEndpointSecretInput>);
 
 export function createWebhookEndpoints(send: Send): WebhookEndpoints {
   return {
