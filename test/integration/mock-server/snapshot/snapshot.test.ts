@@ -6,6 +6,7 @@ import {
 } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
+import { snapshotVersion } from "../../../../mock-server/snapshot/snapshot-schema.ts";
 import { createState } from "../../../../mock-server/world/world.ts";
 import { callGraphql, startConnection, workspaceToken } from "../../../support/mock-client.ts";
 
@@ -210,8 +211,9 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
   });
 
   it("has a later version", async () => {
-    expect(await rejectionOf((snapshot) => ({ ...snapshot, version: 2 }))).toBe(
-      "the snapshot has version 2, this mock reads version 1: run the release that wrote it",
+    const later = snapshotVersion + 1;
+    expect(await rejectionOf((snapshot) => ({ ...snapshot, version: later }))).toBe(
+      `the snapshot has version ${later}, this mock reads version ${snapshotVersion}: run the release that wrote it`,
     );
   });
 
@@ -330,7 +332,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
 function createSample(): any {
   return {
     format: "workspace-tasks-mock",
-    version: 1,
+    version: snapshotVersion,
     seed: 1,
     nowMs: 0,
     seedWorkspaceId: "w",
