@@ -31,7 +31,7 @@ describe.each(Object.entries(ways))("%s", (_, create) => {
     await expect(mock.fetch("/graphql")).rejects.toMatchObject(closed);
     await expect(mock.expectRequest()).rejects.toMatchObject(closed);
     await expect(mock.expectNoDelivery()).rejects.toMatchObject(closed);
-    expect(() => mock.override("me", { errors: [] })).toThrow("closed");
+    expect(() => mock.override("me", { errors: [{ message: "no" }] })).toThrow("closed");
     expect(() => mock.subscribe(() => {})).toThrow("closed");
     await expect(mock.fetch("/_mock/v1/stream")).resolves.toMatchObject({ status: 409 });
     const control = createControlClient({ baseUrl: mock.baseUrl });
