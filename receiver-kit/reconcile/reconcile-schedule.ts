@@ -155,7 +155,7 @@ export class ReconcileSchedule {
     const option = "createReceiver: reconcile.client";
     const tenants = parseOptions(option, tenantList, await within(Promise.resolve().then(client)));
     for (const given of tenants) {
-      if (signal.aborted) throw closing();
+      if (signal.aborted) throw roundEnded();
       try {
         const { tenant, client: own } = parseOptions(option, tenantClient, given);
         await run(endable(own, within), { runningForMs, tenant });
@@ -173,7 +173,7 @@ export class ReconcileSchedule {
   /** Waits for code of others: a limited time, and no longer than the round. */
   #answer<Value>(pending: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
     const answered = new Promise<Value>((resolve, reject) => {
-      const end = () => reject(closing());
+      const end = () => reject(roundEnded());
       if (signal.aborted) end();
       signal.addEventListener("abort", end, { once: true });
       const forget = () => signal.removeEventListener("abort", end);
@@ -227,7 +227,12 @@ function endable(
   };
 }
 
-const closing = () => new ReceiverError("RECEIVER_CLOSING", "reconcile: the round was ended");
+/** It is not reported when the receiver closes. */
+const roundEnded = () =>
+  new ReceiverError(
+    "LEASE_LOST",
+    "reconcile: the round was ended, because this process was halted or its inbox did not respond: another process may have the turn",
+  );
 
 /** The key of a row of the receiver's source; no task has it, because keys of tasks are lists. */
 const turnKey = "reconcile";

@@ -138,6 +138,19 @@ describe("the option reconcile", () => {
     expect(own.states.size).toBe(10);
   });
 
+  it("ends when another process has taken the turn, and says why", async () => {
+    const { api, client } = tasksApi(numbered(10));
+    api.page = () => new Promise(() => {});
+    const inbox = memoryInbox();
+    await using own = await scheduled(client, { inbox });
+    await own.clock.advance("10s");
+    // As after a halt that was longer than the turn.
+    await inbox.advanceHead({ source: "default", key: "reconcile", position: "000000000009999" });
+    await own.clock.advance("30s");
+    const lines = own.log.filter(({ message }) => message.startsWith("reconciling failed"));
+    expect(lines).toMatchObject([{ fields: { err: { code: "LEASE_LOST" } } }]);
+  });
+
   it("does not keep close() waiting for a client that never answers, and counts no failure", async () => {
     const { api, client } = tasksApi(numbered(10));
     api.page = () => new Promise(() => {});
