@@ -15,6 +15,7 @@ const mistakes: readonly (readonly [pattern: RegExp, message: string])[] = [
   [/[\r\n]$/, "ends with a newline, as a file or a command's output does; trim it"],
   [/^\s|\s$/, "has whitespace around it; trim it"],
   [/\s/, "has whitespace inside; was it wrapped over two lines?"],
+  [/^(["']).*\1$/, "is in quotes, which docker --env-file keeps; remove them"],
   [/^v\d+a?,/, "starts with a signature version; remove it: whsec_ comes first"],
   [
     /^wh[ps]k_/,

@@ -34,6 +34,7 @@ describe("parseSecret", () => {
     ["a trailing carriage return", `${good}\r\n`, /ends with a newline/],
     ["a leading space", ` ${good}`, /around it/],
     ["a line break inside", `${good.slice(0, 20)}\n${good.slice(20)}`, /two lines/],
+    ["quotes around it", `"${good}"`, /is in quotes/],
     ["a signature version in front", `v1,${good}`, /remove it/],
     ["a public key", `whpk_${bytes(32)}`, /asymmetric/],
     ["a private key", `whsk_${bytes(64)}`, /asymmetric/],
