@@ -7,6 +7,8 @@ import pg from "pg";
 const reservedMs = 15_000; // for the handlers that run when the time is over: graceMs and a margin
 
 export async function handler(_event: unknown, context: Pick<Context, "getRemainingTimeInMillis">) {
+  if (context.getRemainingTimeInMillis() <= reservedMs)
+    throw new Error("raise the function's timeout to 60 s");
   const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"], connectionTimeoutMillis: 5_000 });
   const receiver = createReceiver({
     secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""],
