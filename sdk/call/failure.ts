@@ -60,5 +60,9 @@ export function toError(
   const printed = redactor && !isOwn ? redactor.cause(cause) : cause;
   const details = { ...rest, cause: printed, attempts, operationName: operation?.name };
   const named = operation ? `${operation.method}: ${message}` : message;
-  return new errors.WorkspaceTasksError(code, named, details);
+  const error = new errors.WorkspaceTasksError(code, named, details);
+  // How Next.js recognises its own error, with which it ends a request of a page that it would have kept.
+  const digest: unknown = Reflect.get(Object(printed), "digest");
+  if (digest !== undefined) Object.defineProperty(error, "digest", { value: digest, writable: true });
+  return error;
 }

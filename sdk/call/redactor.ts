@@ -32,7 +32,7 @@ const secretsMax = 128;
 const textLengthMax = 1_000;
 const stackLengthMax = 5_000;
 const causeDepthMax = 5;
-const systemFields = ["code", "errno", "syscall", "address", "port", "hostname"] as const;
+const systemFields = ["code", "errno", "syscall", "address", "port", "hostname", "digest"] as const;
 
 export function createRedactor(): Redactor {
   const secrets = new Set<string>();

@@ -383,7 +383,8 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   const named = (message: string) => (code === undefined ? message : `${message} (${code})`);
   const isUnsent = !hasResponse && neverSent(error);
   const details = { outcome: isUnsent ? "not_sent" : "unknown", remedy: "repeat", cause } as const;
-  const lost = (message: string, remedy: Failure["remedy"] = "repeat") =>
+  const defaultRemedy = "digest" in Object(cause) ? "none" : "repeat";
+  const lost = (message: string, remedy: Failure["remedy"] = defaultRemedy) =>
     failure("NETWORK_FAILED", message, { ...details, remedy });
   if (code !== undefined && damagedCodes.test(code)) {
     const message = named(`the compressed response of ${host} is damaged or incomplete`);

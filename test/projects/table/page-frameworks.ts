@@ -1,5 +1,5 @@
-// Frameworks that render pages. The SDK alone in Next.js: in a page, a route handler, an edge route, and a page that Next.js may
-// keep; SDK and receiver in SvelteKit and React Router.
+// Frameworks that render pages. The SDK alone in Next.js: in pages with and without settings, a route handler, an edge route,
+// and a page that Next.js may keep; SDK and receiver in SvelteKit and React Router.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,6 +37,7 @@ const files = {
   "app/layout.js":
     "export default function Layout({ children }) {\n  return <html><body>{children}</body></html>;\n}\n",
   "app/page.js": page('export const dynamic = "force-dynamic";', "../call"),
+  "app/plain/page.js": page("", "../../call"),
   "app/kept/page.js": page(
     'export const dynamic = "force-dynamic";\nexport const fetchCache = "default-cache";',
     "../../call",
@@ -55,7 +56,7 @@ async function showsName(url: string): Promise<void> {
 const callsTheService =
   (edge: boolean) =>
   async ({ folder, origin }: Served): Promise<void> => {
-    for (const path of ["/", "/kept", "/kept", "/node", ...(edge ? ["/edge"] : [])])
+    for (const path of ["/", "/plain", "/kept", "/kept", "/node", ...(edge ? ["/edge"] : [])])
       await showsName(origin + path);
     const kept = join(folder, ".next/cache");
     const stored = readdirSync(kept, { recursive: true, withFileTypes: true })

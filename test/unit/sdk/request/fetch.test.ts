@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { createClient } from "../../../../sdk/client.ts";
 import type { Fetch, FetchInit } from "../../../../sdk/request/fetch.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
 import {
@@ -61,4 +62,16 @@ describe("a request", () => {
     const { requestDefaults } = await import("../../../../sdk/request/fetch.ts");
     expect(requestDefaults()).toEqual({ redirect: "manual" });
   });
+});
+
+it("an error by which Next.js recognises a page to render per request keeps its digest, and is not tried again", async () => {
+  let requests = 0;
+  const fetch = async () => {
+    requests += 1;
+    throw Object.assign(new Error("Dynamic server usage"), { digest: "DYNAMIC_SERVER_USAGE" });
+  };
+  const options = { apiKey: "key_1234567890", baseUrl: "https://api.example.com", fetch };
+  const failed = createClient(options).me();
+  await expect(failed).rejects.toMatchObject({ code: "NETWORK_FAILED", digest: "DYNAMIC_SERVER_USAGE" });
+  expect(requests).toBe(1);
 });
