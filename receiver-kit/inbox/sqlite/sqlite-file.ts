@@ -334,7 +334,8 @@ function createPrivateFile(filePath: string): void {
 /** @returns whether it was open to other users */
 function makePrivate(filePath: string): boolean {
   const found = fs.statSync(filePath, { throwIfNoEntry: false });
-  if (!found || found.isDirectory()) return false;
+  // Without its mode /dev/null is of no use to the other users.
+  if (!found?.isFile()) return false;
   const privacy = privacyOf(found);
   if (privacy === "foreign") throw codedError("EOWNER", foreignFile(filePath, found));
   if (privacy === "private") return false;

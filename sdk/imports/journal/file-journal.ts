@@ -97,6 +97,8 @@ async function openFile(path: string, lock: FileLock): Promise<OpenJournal> {
 
 async function makePrivate(file: FileHandle, path: string): Promise<void> {
   const found = await file.stat();
+  // Without its mode /dev/null is of no use to the other users.
+  if (!found.isFile()) throw new Error(`expected a file at ${JSON.stringify(path)}, got something else`);
   const privacy = privacyOf(found);
   if (privacy === "foreign") throw new Error(foreignFile(path, found));
   if (privacy === "private") return;

@@ -127,6 +127,14 @@ describe("a journal in a file", () => {
 
 const isPosix = process.platform !== "win32";
 
+it.runIf(isPosix)("a journal is no pipe and no device, whose mode stays", () =>
+  inFile(async (path) => {
+    spawnSync("mkfifo", ["-m", "666", path]);
+    await expect(openJournal(fileJournal(path))).rejects.toThrow("expected a file at");
+    expect((await stat(path)).mode & 0o777).toBe(0o666);
+  }),
+);
+
 it.runIf(isPosix)("a journal that all users could read is closed to them, and a warning says so", () =>
   inFile(async (path) => {
     await write(path);

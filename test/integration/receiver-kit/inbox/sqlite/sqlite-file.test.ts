@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { statSync, truncateSync } from "node:fs";
 import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,6 +85,13 @@ describe("the files of a SQLite inbox", () => {
       warned.mockRestore();
     },
   );
+
+  it.runIf(isPosix)("are no pipe and no device, whose mode stays", async () => {
+    await using file = await temporaryFile();
+    spawnSync("mkfifo", ["-m", "666", file.path]);
+    await expect(sqliteInbox(file.path).open()).rejects.toMatchObject({ code: "INBOX_OPEN_FAILED" });
+    expect(modeOf(file.path)).toBe("666");
+  });
 
   it.runIf(isPosix && process.getuid?.() === 0).each(["", "-wal"])(
     "are not used when another user has created the file%s",
