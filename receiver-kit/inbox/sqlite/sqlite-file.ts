@@ -14,6 +14,7 @@
 
 import * as fs from "node:fs";
 import path from "node:path";
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
@@ -203,13 +204,27 @@ function insteadOf(given: string): string | undefined {
   return undefined;
 }
 
-/** A function of the application opened it. */
+/** A function of the application opened it: a database of a package has other methods. */
 function checkConnection(given: unknown): SqliteConnection {
-  const { query, close } = (given ?? {}) as Partial<SqliteConnection>;
-  if (typeof query === "function" && typeof close === "function") return given as SqliteConnection;
+  const connection = given as Partial<SqliteConnection> | null | undefined;
+  const missing = connectionMethods.find((name) => typeof connection?.[name] !== "function");
+  if (missing === undefined) return connection as SqliteConnection;
   callSafely(() => given);
-  throw new Error("driver: expected the function to return a connection, and no promise of one");
+  throw new Error(
+    `driver: expected the function to return a SqliteConnection, got ${describeValue(given)} without the method ${missing}`,
+  );
 }
+
+const connectionMethods = [
+  "exec",
+  "query",
+  "rowsPrepared",
+  "firstPrepared",
+  "changePrepared",
+  "insertPrepared",
+  "isInTransaction",
+  "close",
+] as const;
 
 function configure(connection: SqliteConnection): void {
   // Takes effect on a new file only. A commit writes whole pages, and one event changes about 18 of them: 45 KB with

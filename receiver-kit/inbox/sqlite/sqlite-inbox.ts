@@ -24,7 +24,10 @@ import { SqliteWriter } from "./sqlite-writer.ts";
 export interface SqliteInboxOptions {
   /** The database file; created when absent. It may contain the application's own tables too. */
   readonly path: string;
-  /** Default: the first of `libsql`, `better-sqlite3` and `node:sqlite` that can be loaded. Or a function that opens a file. */
+  /**
+   * Default: the first of `libsql`, `better-sqlite3` and `node:sqlite` that can be loaded. Or a function that opens a file and
+   * returns a `SqliteConnection`: an object of yours with these methods, around the database of a package.
+   */
   readonly driver?: SqliteDriverName | SqliteOpener | undefined;
   /** How long to retry while another process has the file's write lock. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined;

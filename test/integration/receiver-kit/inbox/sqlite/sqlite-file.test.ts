@@ -209,6 +209,16 @@ describe("opening the file of a SQLite inbox", () => {
   });
 });
 
+it("the inbox says what the result of a driver function lacks, such as a database of a package", async () => {
+  await using file = await temporaryFile();
+  const opening = (returned: unknown) =>
+    sqliteInbox({ path: file.path, driver: () => returned as never }).open();
+  const expected = "driver: expected the function to return a SqliteConnection, got";
+  const database = { exec() {}, prepare() {}, close() {} };
+  await expect(opening(database)).rejects.toThrow(`${expected} an object without the method query`);
+  await expect(opening(Promise.resolve())).rejects.toThrow(`${expected} a Promise without the method exec`);
+});
+
 describe("a damaged SQLite file", () => {
   it.each([
     ["a statement of the inbox", (inbox: InboxStore) => inbox.list({})],
