@@ -69,7 +69,7 @@ function isServedBy(router: Router, field: graphql.FieldDefinitionNode): boolean
 
 function attachResolvers(schema: graphql.GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
-    const typeResolvers = resolvers[type.name as keyof typeof resolvers] ?? {};
+    const typeResolvers = resolvers[type.name as keyof Resolvers] ?? {};
     if (type instanceof graphql.GraphQLUnionType && "__resolveType" in typeResolvers) {
       type.resolveType = typeResolvers.__resolveType as (value: unknown) => string;
     } else if (graphql.isObjectType(type)) {

@@ -1,6 +1,7 @@
 // What another release may have written: one recorded file for each version of each format that this release reads. A file
 // that this release cannot read any more is a broken promise of docs/compatibility.md: raise the version of the format,
-// record a file of the new version, and keep reading the older one.
+// record a file of the new version, and keep reading the older one. A new field of a record is optional in its schema,
+// `read-snapshot.ts` accepts both versions, and the list of fields is that of the new one alone.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
