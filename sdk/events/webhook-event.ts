@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type EventKind, events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
-import { absentFields, documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
+import { events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
+import { absentFields, type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
 import { type ReadOf, readObject, sentObject } from "./field.ts";
 import { parseOccurredAt } from "./occurred-at.ts";
 
@@ -61,9 +61,9 @@ const literals = (name: KnownEventName) => {
   return { event: z.literal(name), ...(status === "" ? {} : { status: z.literal(status) }) };
 };
 
-const schemasBy = <Schema>(schemaOf: (name: KnownEventName) => Schema) =>
-  Object.fromEntries(knownEventNames.map((name) => [name, schemaOf(name)])) as Readonly<
-    Record<KnownEventName, Schema>
+const byName = <Value>(read: (name: KnownEventName) => Value) =>
+  Object.fromEntries(knownEventNames.map((name) => [name, read(name)])) as Readonly<
+    Record<KnownEventName, Value>
   >;
 
 /**
@@ -71,7 +71,7 @@ const schemasBy = <Schema>(schemaOf: (name: KnownEventName) => Schema) =>
  *
  * @see interface §6
  */
-export const eventSchemas = schemasBy((name) =>
+export const eventSchemas = byName((name) =>
   z
     .looseObject(literals(name))
     .extend(sentObject(fieldsOfKind[events[name].kind]).shape)
@@ -99,7 +99,7 @@ function sentBy(name: KnownEventName): z.ZodRawShape {
   };
 }
 
-const readable = schemasBy((name) => readObject(fieldsOfKind[events[name].kind]).extend(literals(name)));
+const readable = byName((name) => readObject(fieldsOfKind[events[name].kind]).extend(literals(name)));
 
 // Its name is not one of the catalog, and its status any text.
 const withStatus = { status: z.string().min(1) };
@@ -118,11 +118,7 @@ const namesOf = (fields: object) => new Set(["event", ...Object.keys(fields)]);
 const unknownNames = namesOf({});
 const taskNames = namesOf({ ...taskFields, ...withStatus });
 const stageNames = namesOf({ ...stageFields, ...withStatus });
-const namesOfKind: Readonly<Record<EventKind, ReadonlySet<string>>> = {
-  task: taskNames,
-  stage: stageNames,
-  documents: namesOf(documentsFields),
-};
+const knownNames = byName((name) => namesOf({ ...fieldsOfKind[events[name].kind], ...literals(name) }));
 
 const unknownEventSchema = z.looseObject({ event: z.string().min(1) });
 
@@ -181,7 +177,7 @@ export function parseEvent(value: unknown): ParsedEvent {
   const isKnown = name !== undefined && isKnownEventName(name);
   const parsed = (isKnown ? readable[name] : unknownEventSchema).safeParse(value);
   if (!parsed.success) return { ok: false, issues: toIssues(parsed.error) };
-  const event = isKnown ? closed(parsed.data, namesOfKind[events[name].kind]) : readUnknown(parsed.data);
+  const event = isKnown ? closed(parsed.data, knownNames[name]) : readUnknown(parsed.data);
   return { ok: true, event };
 }
 
