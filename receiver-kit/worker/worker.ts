@@ -1,10 +1,10 @@
 // Claims rows and runs their handlers. States of the worker:
 //
-//   new       not started, or its start failed; `start` may be called
+//   new       not started, or its start failed; `start` may be called, which does nothing once it was stopped
 //   working   claims, handles, renews leases
 //   stopping  claims nothing more; `stop` resolves when the last attempt has ended
 //
-//   new ─► working   start            working ─► stopping   stop            working ─► new   subscribing failed
+//   new ─► working   start       new, working ─► stopping   stop            working ─► new   subscribing failed
 //
 // ROWS. claimed ─► waits in its chain ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). A chain is the
 // claimed rows of one key. Rows that belong to a handler of batches are handled together: as many as wait now, of one
@@ -348,8 +348,9 @@ export class Worker<Transaction> {
 
   /** Claims nothing more, waits up to `graceMs` for handlers, then releases the rows that are left. */
   async stop(graceMs: number): Promise<void> {
-    if (this.#state !== "working") return;
+    const isWorking = this.#state === "working";
     this.#state = "stopping";
+    if (!isWorking) return;
     const { clock, logger } = this.#settings;
     const unsubscribed = this.#unsubscribe?.().catch((error: unknown) => {
       logger.warn({ err: error }, "the subscription to the inbox could not be ended");

@@ -92,6 +92,24 @@ describe("receiver.close", () => {
     expect(fixture.clock.pending().timers).toBe(0);
   });
 
+  it("during a start ends it: nothing is handled afterwards", async () => {
+    const listing = deferred();
+    const memory = memoryInbox();
+    const list: typeof memory.list = (filter) => listing.promise.then(() => memory.list(filter));
+    await using fixture = createReceiverFixture({ inbox: overrideInbox(memory, { list }) });
+    const seen: string[] = [];
+    fixture.receiver.on("*", (_, { id }) => void seen.push(id));
+    await fixture.deliver(sampleEvent(), "waiting");
+    const started = fixture.receiver.start();
+    await fixture.clock.settle();
+    const closed = fixture.receiver.close();
+    listing.resolve();
+    await Promise.all([started, closed]);
+    await fixture.clock.advance(5_000);
+    expect(seen).toEqual([]);
+    expect(fixture.clock.pending().timers).toBe(0);
+  });
+
   it("releases unfinished events after the grace period, without counting the attempt", async () => {
     await using fixture = createReceiverFixture();
     const codes: string[] = [];
