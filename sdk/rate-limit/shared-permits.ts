@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { CallScope } from "../call/call-scope.ts";
 
 // The permits of one key from a store that several processes share. They are acquired for all waiting calls at once, so a
@@ -100,8 +101,13 @@ export class SharedPermits {
       const acquire = async () => store.acquire({ key, limit, count, windowMs });
       const result = await scope.race(acquire());
       // A store of the caller may return anything.
-      retryMs = Number(result?.retryInMs) || 0;
-      this.#granted = Math.min(count, Math.max(0, Math.floor(Number(result?.granted)) || 0));
+      const granted = Number(result?.granted ?? Number.NaN);
+      if (!(granted >= 0)) {
+        const got = describeValue(result?.granted);
+        throw new Error(`expected acquire() to return how many were granted, got granted: ${got}`);
+      }
+      retryMs = Number(result.retryInMs) || 0;
+      this.#granted = Math.min(count, Math.floor(granted));
     } catch (error) {
       this.#isAsking = false;
       onFailure(scope.failure ? new Error(`the store did not respond within ${storeTimeoutMs} ms`) : error);

@@ -168,6 +168,16 @@ it("a store whose result cannot be read fails the calls that wait for it", async
   expect(requests).toHaveLength(2);
 });
 
+it.each([undefined, null, 5, {}, { granted: "many" }, { granted: -1 }, { granted: Number.NaN }])(
+  "a store that returns %j fails the calls that wait for it",
+  async (result) => {
+    const { clock, permits, failures } = permitsFrom(() => result);
+    permits.request(1);
+    await clock.settle();
+    expect(failures).toMatchObject([{ message: expect.stringContaining("got granted: ") }]);
+  },
+);
+
 it("a store that rejects fails the calls that wait for it, unsent and with the cause", async () => {
   const error = Object.assign(new Error("no route"), { code: "EHOSTUNREACH" });
   const { engines, service } = processes(1, () => ({
