@@ -39,6 +39,10 @@ const statementsOf = (table: string) => ({
 });
 
 const poolArgument = s.objectWith<PostgresClientPool>("a pool with connect", "connect");
+const poolClient = s.objectWith<PostgresPoolClient>(
+  "a client of a pool",
+  ...(["query", "on", "off", "release"] as const),
+);
 
 /**
  * A journal in PostgreSQL 10 or newer, for imports that continue on another computer. Takes a pool of the package `pg` and a
@@ -123,5 +127,6 @@ export function postgresJournal(
     };
   }
 
-  return { open: async () => open(await pool.connect()) };
+  // A `Client` of pg has the method too, which returns nothing.
+  return { open: async () => open(poolClient(await pool.connect(), "pool.connect()")) };
 }

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { runInNewContext } from "node:vm";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
-import type {
-  ImportClient,
-  ImportFileArtifact,
-  ImportJournal,
-  ImportProgress,
-  ImportResult,
-  OpenJournal,
-  UploadBody,
+import {
+  type ImportClient,
+  type ImportFileArtifact,
+  type ImportJournal,
+  type ImportProgress,
+  type ImportResult,
+  type OpenJournal,
+  postgresJournal,
+  type UploadBody,
 } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
@@ -496,6 +497,15 @@ describe("an import ends", () => {
     expect(await failureOf(fixture.import({ journal: unread as never }))).toMatchObject({
       code: "JOURNAL_FAILED",
       message: expect.stringContaining(`read(): expected an iterable of entries, got ${kind}`),
+    });
+  });
+
+  it("with JOURNAL_FAILED when postgresJournal has no pool, but a client of pg", async () => {
+    await using fixture = await createImportFixture();
+    const journal = postgresJournal({ connect: async () => undefined as never }, "returns");
+    expect(await failureOf(fixture.import({ journal }))).toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringContaining("pool.connect(): expected a client of a pool, got nothing"),
     });
   });
 
