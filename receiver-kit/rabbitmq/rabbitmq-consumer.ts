@@ -138,7 +138,8 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   };
 
   const consumer: RabbitmqConsumer = {
-    start() {
+    async start() {
+      common.requireNotClosed("consumer", closing);
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => consumer.stats());
       return start();

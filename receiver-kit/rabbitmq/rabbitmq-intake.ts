@@ -120,6 +120,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       return inFlight.track(store(webhook, json, deliverySource, context));
     },
     async start() {
+      common.requireNotClosed("intake", closing);
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
       await publisher.start();

@@ -80,6 +80,12 @@ export const closeSchema = s.strictOptions<{ graceMs: number }>()({
   graceMs: s.withDefault(s.numberFrom(0), 1_000),
 });
 
+/** @throws {ReceiverError} `RECEIVER_CLOSING` for `start` after `close`, which would wait for a connection without an end */
+export function requireNotClosed(name: string, closing: Promise<void> | undefined): void {
+  if (!closing) return;
+  throw new ReceiverError("RECEIVER_CLOSING", `start() was called after close(): create another ${name}`);
+}
+
 /** @throws {ReceiverError} `VERSION_MISMATCH` */
 export function requireReceiverKitVersion(): void {
   const kit = "@workspace-tasks/receiver-kit";

@@ -57,6 +57,14 @@ const turn = async () => {
 };
 
 describe("rabbitmqConsumer", () => {
+  it("cannot be started again once it was closed", async () => {
+    const { clock, consumer } = await createFixture(async () => {});
+    const closed = consumer.close();
+    await clock.advance(5_000);
+    await closed;
+    await expect(consumer.start()).rejects.toMatchObject({ code: "RECEIVER_CLOSING" });
+  });
+
   it("acknowledges a batch with one message, and one by one around a message that is not stored", async () => {
     let isFailing = false;
     const { amqp, clock, deliver } = await createFixture(async ({ id }) => {

@@ -196,5 +196,6 @@ describe("rabbitmqIntake", () => {
     await closed;
     await clock.advance(60_000);
     expect(amqp.connections).toHaveLength(1);
+    await expect(intake.start()).rejects.toMatchObject({ code: "RECEIVER_CLOSING" });
   });
 });
