@@ -152,7 +152,7 @@ function render(event: string, deliveries: readonly DeliverySummary[], nowMs: nu
   if (deliveries.length === 0) return `${event}: no enabled endpoint of the workspace subscribes to it\n`;
   const paint = painter(usesColor(io));
   const paintStatus = (status: string) => paint(status, /^2/.test(status) ? "good" : "bad");
-  const columns = [{}, { flexible: true }, { paint: paintStatus }, { flexible: true }];
+  const columns = [{}, { flexible: true }, { paint: paintStatus }, { flexible: 24 }];
   const rows = deliveries.map((delivery) => [
     `${event} →`,
     withoutSecrets(delivery.url ?? delivery.endpointId),

@@ -7,7 +7,7 @@ interface Column {
   readonly title?: string;
   /** Left out when the table is too wide, the last one first. */
   readonly optional?: boolean;
-  /** Shortened when the table is too wide, before others are left out; a number is its least width. */
+  /** Shortened when the table is too wide, before others are left out, the last one first; a number is its least width. */
   readonly flexible?: boolean | number;
   /** Shortened first, to this width: the end of its cells stays, which tells long ids apart. */
   readonly keepsEnd?: number;
@@ -57,12 +57,15 @@ function fitColumns<Shown extends Sized>(all: readonly Shown[], width: number): 
   if (excess <= 0) return columns;
   const flexible = columns.findLastIndex((column) => column.flexible);
   const optional = columns.findLastIndex((column) => column.optional);
-  const least = Number(columns[flexible]?.flexible);
-  const left = (columns[flexible]?.width ?? 0) - excess;
-  if (flexible >= 0 && (left >= (least > 1 ? least : flexibleMin) || optional < 0)) {
-    return columns.with(flexible, { ...(columns[flexible] as Shown), width: Math.max(1, left) });
-  }
-  return optional < 0 ? columns : fitColumns(all.toSpliced(optional, 1), width);
+  const column = columns[flexible];
+  const least = typeof column?.flexible === "number" ? column.flexible : flexibleMin;
+  const left = (column?.width ?? 0) - excess;
+  if (optional >= 0 && left < least) return fitColumns(all.toSpliced(optional, 1), width);
+  if (column === undefined) return columns;
+  // What it cannot give is taken from the one before it.
+  const isFirst = !columns.slice(0, flexible).some((before) => before.flexible);
+  const own = isFirst || left >= least ? Math.max(1, left) : Math.min(column.width, least);
+  return fitColumns(columns.with(flexible, { ...column, flexible: false, width: own }), width);
 }
 
 /** Columns of ids, as far as the width requires, each to its least width; the last one first. */

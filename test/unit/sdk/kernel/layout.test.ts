@@ -20,6 +20,16 @@ it("a table is aligned, with painted cells, when it fits", () => {
   );
 });
 
+it("what the last flexible column cannot give of its least width is taken from the one before it", () => {
+  const two = [{}, { flexible: true }, {}, { flexible: 24 }];
+  const tried = (url: string) => ["→", url, "500", "try 1 of 8, next in 5 s, no such table"];
+  const lines = renderTable(two, [tried(`127.0.0.1/${"path/".repeat(20)}`), tried("127.0.0.1")], 60).split(
+    "\n",
+  );
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+  expect(lines[1]).toMatch(/^→ {2}127\.0\.0\.1 +500 {2}try 1 of 8, next in 5…$/);
+});
+
 it("a table that is too wide shortens the flexible column, and leaves optional ones out when that is not enough", () => {
   expect(renderTable(columns, rows, 40).split("\n")[1]).toBe("one    <dead>   8      Error: the client…");
   expect(renderTable(columns, rows, 30).split("\n").slice(0, 2)).toEqual([
