@@ -310,14 +310,17 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
             "call on or onState before start(), or do not call start() in a process that only stores",
         );
       }
-      await open().catch((error: unknown) => {
-        if (!isOver) throw error;
-      });
-      if (closing) return;
-      await inBackground(async () => {
-        await maintenance.start();
-        await worker.start();
-      });
+      try {
+        await open();
+        if (closing) return;
+        await inBackground(async () => {
+          await maintenance.start();
+          await worker.start();
+        });
+      } catch (error) {
+        // What it needs may have been closed meanwhile.
+        if (!closing) throw error;
+      }
       if (closing) return;
       schedule.start();
       letEnd();

@@ -122,15 +122,25 @@ export function sqliteInbox(
       return users > 0;
     },
     async open() {
-      opener ??= typeof driver === "function" ? driver : await loadSqliteDriver(driver);
-      await writer.write(() => undefined);
+      const loaded = typeof driver === "function" ? driver : await loadSqliteDriver(driver);
+      opener ??= loaded;
       users += 1;
+      try {
+        await writer.write(() => undefined);
+      } catch (error) {
+        users -= 1;
+        throw error;
+      }
     },
     async close() {
       users = Math.max(0, users - 1);
       if (users > 0) return;
       await writer.close();
+      // Another receiver may have opened it meanwhile.
+      if (users > 0) return;
       file.close();
+      // What is still in progress would open the file again.
+      opener = undefined;
     },
     async insert(row) {
       const result = await write((connection, nowMs) => core.insertRow(storageOf(connection), row, nowMs));

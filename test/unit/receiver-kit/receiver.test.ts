@@ -92,6 +92,17 @@ describe("receiver.close", () => {
     expect(fixture.clock.pending().timers).toBe(0);
   });
 
+  it("during a start does not make it fail, whatever was closed", async () => {
+    const listing = deferred();
+    const list = () => listing.promise.then(() => Promise.reject(new Error("the inbox is closed")));
+    await using fixture = createReceiverFixture({ inbox: overrideInbox(memoryInbox(), { list }) });
+    const started = fixture.receiver.start();
+    await fixture.clock.settle();
+    const closed = fixture.receiver.close();
+    listing.resolve();
+    await Promise.all([started, closed]);
+  });
+
   it("during a start ends it: nothing is handled afterwards", async () => {
     const listing = deferred();
     const memory = memoryInbox();

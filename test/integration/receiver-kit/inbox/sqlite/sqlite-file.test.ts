@@ -209,6 +209,20 @@ describe("opening the file of a SQLite inbox", () => {
   });
 });
 
+it("a closed inbox is not opened by what still uses it, and one that is opened while it closes stays open", async () => {
+  await using file = await temporaryFile();
+  const inbox = sqliteInbox(file.path);
+  await inbox.open();
+  await inbox.close();
+  await expect(inbox.list({})).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  await inbox.open();
+  const closed = inbox.close();
+  await inbox.open();
+  await closed;
+  expect(await inbox.list({})).toEqual([]);
+  await inbox.close();
+});
+
 it("the inbox says what the result of a driver function lacks, such as a database of a package", async () => {
   await using file = await temporaryFile();
   const opening = (returned: unknown) =>
