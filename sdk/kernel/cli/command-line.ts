@@ -275,12 +275,14 @@ export function flag<Value, Fallback = undefined>(
   };
 }
 
+/** An empty text is rejected: mostly a variable of a shell is not set. */
 export function text<Fallback extends string | undefined = undefined>(
   placeholder: string,
   about: string,
   fallback?: Fallback,
 ): Flag<string | Fallback> {
-  return flag(placeholder, about, { parse: (value) => value, expected: "text", fallback });
+  const parse = (value: string) => (value === "" ? undefined : value);
+  return flag(placeholder, about, { parse, expected: "text", fallback });
 }
 
 export function wholeNumber<Fallback extends number | undefined = undefined>(
@@ -311,7 +313,7 @@ export function choice<const Choice extends string, Fallback extends Choice | un
 
 const anyText = { accepts: () => true, expected: "text" };
 
-/** A flag that may be repeated; each value may hold several, separated by commas. */
+/** A flag that may be repeated; each value may hold several, separated by commas. Without any it is rejected, as no filter. */
 export function list(
   placeholder: string,
   about: string,
@@ -322,7 +324,7 @@ export function list(
     about,
     parse(name, texts) {
       const given = texts.flatMap((value) => value.split(",")).filter((value) => value !== "");
-      const wrong = given.find((item) => !items.accepts(item));
+      const wrong = given.length === 0 ? texts.at(-1) : given.find((item) => !items.accepts(item));
       if (wrong === undefined) return given;
       throw new UsageError(`${name}: expected ${items.expected}, got ${JSON.stringify(wrong)}`);
     },

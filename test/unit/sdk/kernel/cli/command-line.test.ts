@@ -173,6 +173,10 @@ describe("parseFlags", () => {
     [["--store", "--json"], expect.stringContaining("argument is ambiguous")],
     [["--json=yes"], "Option '--json' does not take an argument"],
     [["--names", "a,b1"], '--names: expected letters, got "b1"'],
+    [["--store="], '--store: expected text, got ""'],
+    [["--schema", ""], '--schema: expected text, got ""'],
+    [["--only", ""], '--only: expected text, got ""'],
+    [["--names", ","], '--names: expected letters, got ","'],
     [["--timeout-ms", "1.5"], '--timeout-ms: expected a whole number from 1 to 1000, got "1.5"'],
     [["--kind", "slidign"], '--kind: expected sliding or fixed, got "slidign"; did you mean sliding?'],
   ])("parseFlags rejects %j", (argv, message) => {
