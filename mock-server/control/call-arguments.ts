@@ -3,7 +3,9 @@
 
 import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { abortSignal, looseObject, optional, parse } from "@workspace-tasks/kernel/schema.ts";
 import { checkJson, wrongArgument } from "../checks.ts";
+import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import type { CallOptions } from "./route.ts";
 
@@ -17,16 +19,26 @@ export interface CallArguments {
   readonly options: CallOptions | undefined;
 }
 
-/** @throws MockServerError ARGUMENT_INVALID for an id that is none and for a value that JSON cannot express */
+/** @throws MockServerError ARGUMENT_INVALID for an id or a signal that is none, and a value that JSON cannot express */
 export function readArguments(name: CallName, parameters: readonly unknown[]): CallArguments {
   const { idNames, kind } = shapes[name];
   const ids = idNames.map((idName, index) => idOf(name, idName, parameters[index]));
   const [first, second] = parameters.slice(ids.length);
-  if (!kind) return { ids, input: undefined, options: first as CallOptions | undefined };
+  if (!kind) return { ids, input: undefined, options: toOptions(name, first) };
   const given = (first ?? {}) as CallInput;
   if (kind === "body") checkJson(name, given);
   const input = kind === "query" ? toQuery(name, given) : given;
-  return { ids, input, options: second as CallOptions | undefined };
+  return { ids, input, options: toOptions(name, second) };
+}
+
+const callOptions = looseObject({ signal: optional(abortSignal) });
+
+/** Anything but an object is none: `ids.map(control.getTask)` passes an index. */
+function toOptions(name: string, options: unknown): CallOptions | undefined {
+  if (!isPlainObject(options)) return undefined;
+  return parse(callOptions, options, ({ message }) => {
+    return new MockServerError("ARGUMENT_INVALID", `${name}: options: ${message}`);
+  });
 }
 
 type Shape = { readonly idNames: readonly string[]; readonly kind: "query" | "body" | undefined };

@@ -187,7 +187,7 @@ describe("createControlClient", () => {
       },
     });
     await control.getTask("a/b?c");
-    await control.listTasks({ order: "desc", status: undefined, limit: 5 });
+    await control.listTasks({ order: "desc", status: undefined, limit: 5 }, null as never);
     expect(calls).toEqual(["/_mock/v1/tasks/a%2Fb%3Fc", "/_mock/v1/tasks?order=desc&limit=5"]);
   });
 
@@ -285,6 +285,10 @@ describe("createControlClient", () => {
   circular["inner"] = { circular };
   it.each<[(control: ControlApi) => Promise<unknown>, string]>([
     [(control) => control.getTask(""), 'getTask: id: expected an id, got ""'],
+    [
+      (control) => control.getHealth({ signal: 5 as never }),
+      "getHealth: options: signal: expected an AbortSignal, got a number",
+    ],
     [
       (control) => control.listTasks({ status: ["FAILED"] as never }),
       "listTasks: status: expected text, a number, true or false, got an array",
