@@ -24,13 +24,14 @@ export function startImport(options: CheckedOptions, parts: ImportParts) {
 /** Imports every client of the input, and continues every job of the journal. */
 async function importAll(run: ImportRun): Promise<void> {
   await run.open();
+  // In a job of a process that has ended. Without one, nothing of a client can take effect, and the input need not have it.
+  const begun = [...run.state.clients].filter(([, { isImported, job }]) => job && !isImported);
   await run.forEach(readChunks(run), run.jobsAtOnce, async (chunk) => {
     await importChunk(run, chunk);
     void run.report();
   });
-  // Nothing that the journal knows is forgotten.
   const missing = inputError("the journal has begun it, and the input does not have it; call again with it");
-  for (const [externalId, { isSeen, isImported }] of run.state.clients) {
+  for (const [externalId, { isSeen, isImported }] of begun) {
     if (isSeen || isImported) continue;
     run.state.see(externalId);
     run.settle(externalId, "failed", missing);

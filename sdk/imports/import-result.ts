@@ -28,7 +28,7 @@ export interface ImportedClient {
 
 export interface ImportResult {
   readonly counts: ImportCounts;
-  /** Every client of the input, and those that the journal has begun and the input does not have: these are `failed`. */
+  /** Every client of the input, and those of a job that the journal has begun and the input does not have: these are `failed`. */
   clients(): IterableIterator<ImportedClient>;
 }
 

@@ -181,6 +181,28 @@ describe("a client that was imported before", () => {
       ["undecided", expect.stringMatching(/^client "client-1", document "w2-1": .+\(ENOENT\)$/)],
     ]);
   });
+
+  it("is no client of a night whose input does not have it, when it failed with a document and has no job", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const [good, { artifacts = [], ...bad }] = clientsOf(1).slice(0, 2) as [ImportClient, ImportClient];
+    const unreadable: (typeof artifacts)[number] = {
+      name: "w2.pdf",
+      type: "w2",
+      externalId: "unreadable",
+      mimeType: "application/pdf",
+      file: () => Promise.reject(new Error("gone")),
+    };
+    const first = await fixture.import({
+      journal,
+      clients: [good, { ...bad, artifacts: [...artifacts, unreadable] }],
+    });
+    expect(first.counts).toMatchObject({ imported: 1, failed: 1 });
+    expect(journal.entries.join("\n")).toContain('"upload","client-1"');
+    const next = await fixture.import({ journal, clients: [good] });
+    expect([...next.clients()].map(({ externalId }) => externalId)).toEqual(["client-0"]);
+    expect(next.counts).toMatchObject({ unchanged: 1, failed: 0 });
+  });
 });
 
 describe("documents that were added by hand", () => {
