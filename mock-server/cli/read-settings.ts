@@ -28,7 +28,9 @@ export async function readSettings({ settings, set }: SettingsSources): Promise<
   for (const assignment of set) {
     const change = parseAssignment(assignment);
     const [issue] = issuesOfSettings(change);
-    if (issue) throw new UsageError(`--set ${assignment}: ${withPlace(issue)}`);
+    const isList = issue?.message.startsWith("expected an array");
+    const hint = isList ? '; write it as JSON, such as ["a"] or [5000]' : "";
+    if (issue) throw new UsageError(`--set ${assignment}: ${withPlace(issue)}${hint}`);
     changes = withSettings(change, changes as never) as unknown as Record<string, unknown>;
   }
   return changes as SettingsChanges;

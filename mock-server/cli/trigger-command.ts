@@ -111,7 +111,7 @@ async function checkTaskType(control: ControlApi, taskType: string): Promise<voi
   const { typesWithEvents } = (await control.getSettings()).tasks;
   if (typesWithEvents.includes(taskType)) return;
   throw new UsageError(
-    `--task-type: expected one of ${typesWithEvents.join(", ")}, got ${taskType}; the mock's setting tasks.typesWithEvents adds types`,
+    `--task-type: expected one of ${typesWithEvents.join(", ")}, got ${JSON.stringify(taskType)}; the mock's setting tasks.typesWithEvents adds types`,
   );
 }
 

@@ -154,6 +154,10 @@ describe("mock", () => {
       "rateLimit.request=5",
       "--set rateLimit.request=5: rateLimit: unknown field request; did you mean requests?",
     ],
+    [
+      "httpHostsAllowed=receiver",
+      '--set httpHostsAllowed=receiver: httpHostsAllowed: expected an array, got "receiver"; write it as JSON, such as ["a"] or [5000]',
+    ],
   ])("mock --set %s is rejected", async (assignment, sentence) => {
     const { code, err } = await mock("--port", "0", "--set", assignment);
     expect([code, err]).toEqual([2, `workspace-tasks mock: ${sentence}\nTry workspace-tasks mock --help\n`]);

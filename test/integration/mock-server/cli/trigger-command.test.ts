@@ -40,7 +40,7 @@ describe("trigger", () => {
     const withType = (type: string) => trigger("task.running", "--task-type", type, "--mock", mock.baseUrl);
     expect(await withType("BINDER")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("--task-type: expected one of TAX_PREP, ENTITY_REVIEW, got BINDER"),
+      err: expect.stringContaining('--task-type: expected one of TAX_PREP, ENTITY_REVIEW, got "BINDER"'),
     });
     expect((await withType("ENTITY_REVIEW")).code).toBe(1);
   });
