@@ -81,7 +81,7 @@ export function sqliteInbox(
   const file = new SqliteFile(resolveSqlitePath(settings.path));
   const open = (): SqliteOpener => {
     if (opener) return opener;
-    throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
+    throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: it is closed, or was not opened");
   };
   const writer = new SqliteWriter({
     connect: () => file.open(open()),
