@@ -2,6 +2,7 @@
 // by their place, which is an argument, input field or variable with a name of secrets, and by their shape, which works
 // in comments, in misspelled arguments and in documents that cannot be parsed.
 
+import { textOfUtf8, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { type ArgumentNode, type DocumentNode, Kind, type ValueNode, visit } from "graphql";
 
 const redacted = "[redacted]";
@@ -10,9 +11,15 @@ const redacted = "[redacted]";
 const secretShape =
   /wt[kp]_[\w-]{8,}|whsec_[\w+/=-]{8,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|\b(bearer |basic )[^\s",;\\]{6,}|(:\/\/)[^\s/?#"@]+(?=@)/gi;
 
-/** The text without anything that has the shape of a secret. Takes quadratic time for hostile text: cut it before. */
+/**
+ * A copy of the text without anything that has the shape of a secret: a part of a string keeps the whole one in memory. Takes
+ * quadratic time for hostile text: cut it before.
+ */
 export const redactText = (text: string): string =>
-  text.replace(secretShape, (_, scheme = "", slashes = "") => `${scheme}${slashes}${redacted}`);
+  textOfUtf8(utf8(text)).replace(
+    secretShape,
+    (_, scheme = "", slashes = "") => `${scheme}${slashes}${redacted}`,
+  );
 
 const secretName = /token|secret|passw|apikey|authorization|credential|^key$/i;
 const isSecretName = (name: string) => secretName.test(name.replaceAll(/[-_]/g, ""));

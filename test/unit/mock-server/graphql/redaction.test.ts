@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { parse } from "graphql";
 import { describe, expect, it } from "vitest";
 import {
@@ -43,6 +45,19 @@ describe("redactDocument", () => {
 });
 
 describe("redactText", () => {
+  it("keeps no more in memory than what it returns", () => {
+    setFlagsFromString("--expose_gc");
+    const collect = runInNewContext("gc") as () => void;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const texts = Array.from({ length: 50 }, (_, index) =>
+      redactText(`${index} `.repeat(500_000).slice(0, 100)),
+    );
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+    expect(texts).toHaveLength(50);
+  });
+
   const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1LTEifQ.c2lnbmF0dXJl";
   it.each([
     ["an API key", "wtk_9GByzmwQi9sFZSW7aKZ-GsSW9mMwsM7SEEFQAEBFVhg"],
