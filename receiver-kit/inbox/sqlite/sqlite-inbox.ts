@@ -135,9 +135,10 @@ export function sqliteInbox(
     async close() {
       users = Math.max(0, users - 1);
       if (users > 0) return;
-      await writer.close();
-      // Another receiver may have opened it meanwhile.
-      if (users > 0) return;
+      // Another receiver may open it meanwhile.
+      const isUsed = () => users > 0;
+      await writer.close(isUsed);
+      if (isUsed()) return;
       file.close();
       // What is still in progress would open the file again.
       opener = undefined;

@@ -268,13 +268,17 @@ export class SqliteWriter {
     this.#options.disconnect(connection);
   }
 
-  /** Closes the file, which is then complete, once everything queued is written. A later use opens it again. */
-  async close(): Promise<void> {
+  /**
+   * Closes the file, which is then complete, once everything queued is written, unless it is in use again by then. A later use
+   * opens it again.
+   */
+  async close(isUsed = () => false): Promise<void> {
     // A turn may have begun right behind the write: drivers end the process when a closed connection is used.
     while (this.#connection) {
       await this.write(() => undefined).catch(() => undefined);
       if (!this.#isExclusive && this.#requests.length === 0) break;
     }
+    if (isUsed()) return;
     if (this.#connection) this.#options.checkpoint(this.#connection);
     this.#disconnect();
   }

@@ -211,15 +211,23 @@ describe("opening the file of a SQLite inbox", () => {
 
 it("a closed inbox is not opened by what still uses it, and one that is opened while it closes stays open", async () => {
   await using file = await temporaryFile();
-  const inbox = sqliteInbox(file.path);
+  const opener = await loadSqliteDriver();
+  let opened = 0;
+  const driver: SqliteOpener = (name, options) => {
+    if (!options?.isReadOnly) opened += 1;
+    return opener(name, options);
+  };
+  const inbox = sqliteInbox({ path: file.path, driver });
   await inbox.open();
   await inbox.close();
   await expect(inbox.list({})).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  expect(opened).toBe(1);
   await inbox.open();
   const closed = inbox.close();
   await inbox.open();
   await closed;
   expect(await inbox.list({})).toEqual([]);
+  expect(opened).toBe(2);
   await inbox.close();
 });
 
