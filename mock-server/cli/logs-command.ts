@@ -7,6 +7,8 @@ import {
   toggle,
   wholeNumber,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { ControlApi } from "../control/control-api.ts";
 import {
   createBoundedOutput,
@@ -110,7 +112,10 @@ async function openStream(url: string, signal: AbortSignal): Promise<ReadableStr
   return response.body.pipeThrough(new TextDecoderStream());
 }
 
-/** Prints each event of the stream. @throws CommandError when the mock stops */
+/** Of an event of a mock, which is much shorter. */
+const lineCharsMax = 4 * 1_048_576;
+
+/** Prints each event of the stream. @throws CommandError when the mock stops, and for what is no event of a mock */
 async function follow(
   stream: ReadableStream<string>,
   print: (activity: LoggedActivity) => void,
@@ -121,12 +126,20 @@ async function follow(
     for await (const chunk of stream) {
       const lines = `${text}${chunk}`.split("\n");
       text = lines.pop() ?? "";
-      for (const line of lines) {
-        if (line.startsWith("data: ")) print(JSON.parse(line.slice("data: ".length)) as LoggedActivity);
-      }
+      for (const line of lines.filter((each) => each.startsWith("data: "))) print(activityOf(line));
+      if (text.length > lineCharsMax) throw new CommandError(noEvent);
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
     // A mock that is killed ends its stream with an error.
   }
   if (!stop.aborted) throw new CommandError("the mock has stopped");
+}
+
+const noEvent = "expected events of a mock, got other text";
+
+function activityOf(line: string): LoggedActivity {
+  const activity = jsonOrUndefined(line.slice("data: ".length));
+  if (!isPlainObject(activity)) throw new CommandError(noEvent);
+  return activity as unknown as LoggedActivity;
 }

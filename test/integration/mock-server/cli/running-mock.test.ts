@@ -218,6 +218,20 @@ describe("logs", () => {
     expect(await unreachable.result()).toMatchObject({ code: 1 });
   });
 
+  it.for(["data: no JSON\n\n", `data: ${"x".repeat(5 * 1_048_576)}`])(
+    "logs ends with an error when the stream has no events (%#)",
+    async (text) => {
+      await using other = await listen(
+        createServer(({ url }, response) => {
+          if (url === "/_mock/v1/stream") response.write(text);
+          else response.end('{ "status": "ok", "mode": "real", "data": [] }');
+        }),
+      );
+      const { code, err } = await runCommand(runLogsCommand, ["--mock", other.origin]);
+      expect([code, err]).toEqual([1, "workspace-tasks logs: expected events of a mock, got other text\n"]);
+    },
+  );
+
   it("logs ends with an error when the address has no event stream", async () => {
     await using proxy = await listen(
       createServer(({ url }, response) => {
