@@ -20,9 +20,12 @@ export const searchText = z
   .max(500)
   .describe("Text that an id, a name, a URL or a body contains, in either case.");
 
-/** A number of a query, where it is text: decimal digits alone. */
+/** A number of a query, where it is text: decimal digits, with a sign and a fraction, which its schema rejects. */
 export const inQuery = <Value extends z.ZodType>(number: Value) =>
-  z.preprocess((text) => (/^\d{1,15}$/.test(String(text)) ? Number(text) : text), number);
+  z.preprocess(
+    (text) => (/^(?!-0$)-?\d{1,15}(?:\.\d*[1-9])?$/.test(String(text)) ? Number(text) : text),
+    number,
+  );
 
 /** Part of a list, by the time of its records. */
 export const timeRange = {

@@ -62,6 +62,10 @@ describe("a query", () => {
   it.for([
     ["/tasks?limit=0x2", 'limit: expected a number, got "0x2"'],
     ["/tasks?limit=1e1", "limit: expected a number"],
+    ["/tasks?limit=1.0", 'limit: expected a number, got "1.0"'],
+    ["/tasks?limit=-1", "limit: expected a number of at least 1, got -1"],
+    ["/requests?after=-1", "after: expected a number of at least 0, got -1"],
+    ["/search?text=a&limit=1.5", "limit: expected a whole number, got 1.5"],
     ["/tasks?limit=%201", "limit: expected a number"],
     ["/tasks?limit=1&limit=2", "limit: expected one value, got 2"],
     ["/requests?after=-0", "after: expected a number"],
