@@ -350,6 +350,8 @@ describe.concurrent("the pipeline", () => {
       expect(await step.ended()).toMatchObject({ code: 0, output: expect.stringMatching(expected) });
     };
     await Promise.all([run("test", /passed WorkspaceUser/), run("receiver", /MUST/)]);
+    const artifact = join(folder, "gitlab-receiver", pipeline.receiver.artifacts.paths[0]);
+    expect(readFileSync(artifact, "utf8")).toContain("a request was rejected");
   });
 });
 
