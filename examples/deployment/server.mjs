@@ -13,7 +13,7 @@ import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
 import { createClient } from "@workspace-tasks/sdk";
 import pg from "pg";
 
-// One line instead of a stack: no secret, no database, a port in use. The process is started again.
+// One line instead of a stack: no secret, no database, a port in use. systemd and Kubernetes start the process again.
 const cannotStart = ({ message }) => {
   console.error(`cannot start: ${message}`);
   process.exit(1);

@@ -121,7 +121,8 @@ describe("docs/errors.md", () => {
 
 /** Messages of TypeScript, Node, Jest, Babel and Express. */
 const foreignMessages = new Set([
-  "requires a callback function but got a [object Object]",
+  "argument handler must be a function",
+  "requires a callback function",
   'Unexpected token, expected "from"',
   "Must use import to load ES Module",
 ]);
