@@ -29,7 +29,7 @@ const gates = [
   ],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
-    "npm run --silent chaos -- --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
+    "npm run --silent chaos -- --only 'leader, which' --only 'beyond its leases' --only 'of a shard down' --only 'immediate stop of the primary'",
   ],
   [
     "a release works beside the next one, can be rolled back, and stops when it is too old",

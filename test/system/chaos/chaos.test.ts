@@ -1,15 +1,13 @@
 // Some cells of the chaos matrix, one short run each; `npm run chaos` runs all of them for as long as one likes.
 
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { atDepth } from "../../support/depth.ts";
 import type { KillableReceiverOptions } from "../../support/killable-receiver.ts";
-import { postgresTemplate, sharedPostgres } from "../../support/shared-server.ts";
-import { describeWithPostgres, hasPostgres } from "../../support/with-postgres.ts";
+import { sharedPostgres } from "../../support/shared-server.ts";
+import { hasPostgres } from "../../support/with-postgres.ts";
 import { killCell } from "./cells/kill-cells.ts";
-import { postgresFaults } from "./cells/postgres-cells.ts";
-import { PostgresWorld } from "./cells/postgres-world.ts";
 import { openStores, type StoreName } from "./cells/receiver-store.ts";
-import { type ChaosCell, faulty } from "./chaos-cell.ts";
+import type { ChaosCell } from "./chaos-cell.ts";
 import { type CellReport, isFlawless, runCell } from "./run-cell.ts";
 
 const timeoutMs = 300_000;
@@ -55,37 +53,4 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
     expect(reports.at(-1)?.lost).toBeGreaterThan(0);
     expect(reports.every((report) => isFlawless(report, cell))).toBe(false);
   });
-});
-
-const faults = [
-  "immediate stop of the primary, which starts again",
-  "a silent network between a receiver and the servers",
-  "kill -9 of the primary and loss of its disk; it rejoins empty",
-  "silent death of the connections between a receiver and the servers",
-  "a receiver whose network is silent is stopped, and another one starts",
-];
-
-describeWithPostgres("two receivers on a primary with two standbys", { timeout: timeoutMs }, () => {
-  // One world for all faults, which leave it whole, until one of them fails.
-  let world: PostgresWorld | undefined;
-  const endWorld = async () => {
-    await world?.[Symbol.asyncDispose]();
-    world = undefined;
-  };
-  afterAll(endWorld);
-
-  it.each(atDepth(faults.slice(0, 1), faults).map((fault, index) => [fault, index + 1] as const))(
-    "lose nothing, apply nothing twice and leave no wrong state: %s",
-    async (fault, seed) => {
-      const cell = postgresFaults.find(({ name }) => name === `PostgreSQL: ${fault}`);
-      if (!cell) throw new Error(`there is no cell ${fault}`);
-      world ??= await PostgresWorld.start({ template: await postgresTemplate() });
-      try {
-        expectFlawless(await runCell(cell, faulty(world, cell.inject), seed), cell);
-      } catch (error) {
-        await endWorld();
-        throw error;
-      }
-    },
-  );
 });

@@ -9,7 +9,7 @@ interface Fault extends Omit<ChaosCell, "start"> {
   inject(world: PostgresWorld, random: Random): Promise<() => Promise<void>>;
 }
 
-export const postgresFaults: readonly Fault[] = [
+const postgresFaults: readonly Fault[] = [
   {
     name: "PostgreSQL: kill -9 of the primary and loss of its disk; it rejoins empty",
     brokenMs: 1_500,
