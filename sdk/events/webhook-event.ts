@@ -108,10 +108,14 @@ const readableStage = readObject(stageFields).extend(withStatus);
 
 /** The fields that the type of an event names; the others are apart. */
 function closed(read: object, names: ReadonlySet<string>): WebhookEvent {
-  const fields = Object.entries(read);
-  const named = Object.fromEntries(fields.filter(([name]) => names.has(name)));
-  const additional = Object.fromEntries(fields.filter(([name]) => !names.has(name)));
-  return Object.assign(named, { additional }) as unknown as WebhookEvent;
+  const named: Record<string, unknown> = {};
+  const others: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(read)) {
+    if (names.has(name)) named[name] = value;
+    else others.push([name, value]);
+  }
+  // Of the fields that are not known one may be `__proto__`.
+  return Object.assign(named, { additional: Object.fromEntries(others) }) as unknown as WebhookEvent;
 }
 
 const namesOf = (fields: object) => new Set(["event", ...Object.keys(fields)]);

@@ -39,7 +39,24 @@ describe("sqliteStatements", () => {
     [`${trigger};`, ["CREATE"]],
     [`${trigger}; COMMIT`, ["CREATE", "COMMIT"]],
     [`DELETE FROM b; ${trigger}; DELETE FROM b`, ["DELETE", "CREATE", "DELETE"]],
+    ["SELECT 1;COMMIT", ["SELECT", "COMMIT"]],
+    ["SELECT 1; -- ab; c", ["SELECT"]],
+    ["SELECT '; COMMIT", ["SELECT"]],
+    ['SELECT "; COMMIT', ["SELECT"]],
+    ["SELECT `; COMMIT", ["SELECT"]],
+    ["SELECT [; COMMIT", ["SELECT"]],
+    ["SELECT /*; COMMIT", ["SELECT"]],
+    [
+      "CREATE  TEMPORARY  TRIGGER a BEFORE INSERT ON b BEGIN DELETE FROM b; SELECT CASE WHEN 1 THEN 2 END; DELETE FROM b;END; COMMIT",
+      ["CREATE", "COMMIT"],
+    ],
+    ["CREATE TRIGGER a AFTER INSERT ON b BEGIN DELETE FROM b;  END; COMMIT", ["CREATE", "COMMIT"]],
+    ["SELECT 1 AS CREATE TRIGGER; COMMIT", ["SELECT", "COMMIT"]],
   ])("of %j begin with %j", (text, expected) => {
     expect(sqliteStatements(text).map((statement) => /\w+/.exec(statement)?.[0])).toEqual(expected);
+  });
+
+  it("of one statement are its text", () => {
+    expect(sqliteStatements("SELECT 'a' ; ")).toEqual(["SELECT 'a' ; "]);
   });
 });

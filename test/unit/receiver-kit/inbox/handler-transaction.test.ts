@@ -4,10 +4,14 @@ import {
   boundaryOf,
   controlKeyword,
   controlRejected,
+  endedBySql,
   firstWords,
   guarded,
+  leaseLost,
   NestedTransaction,
   remembering,
+  superseded,
+  transactionEnded,
 } from "../../../../receiver-kit/inbox/handler-transaction.ts";
 
 describe("firstWords", () => {
@@ -24,6 +28,10 @@ describe("firstWords", () => {
     ["SET app.tenant TO ada", "SET app.tenant TO"],
     ["INSERT INTO accounts VALUES ada", "INSERT INTO accounts VALUES"],
     ["SELECT id, name FROM accounts", "SELECT"],
+    ["UPDATE settings SET name = 'Ada'", "UPDATE settings SET"],
+    ["DELETE  FROM  accounts", "DELETE FROM accounts"],
+    ["CREATE TABLE IF NOT EXISTS accounts (name)", "CREATE TABLE IF NOT EXISTS"],
+    ["CREATE 1a", "CREATE"],
     ["'Ada'", ""],
     ["", ""],
   ])("of %j are %j", (statement, words) => {
@@ -58,7 +66,7 @@ describe("controlKeyword", () => {
     ["COMMITTED", undefined],
     ["SELECT 'COMMIT'", undefined],
     ["SELECT 1; COMMIT", undefined],
-    ["INSERT INTO savepoints VALUES ('workspace_tasks_1')", undefined],
+    ["INSERT INTO a VALUES ('RELEASE workspace_tasks_1')", undefined],
   ])("of %j is %j", (statement, keyword) => {
     expect(controlKeyword(statement, "postgres")).toBe(keyword);
     expect(controlKeyword(statement, "sqlite")).toBe(keyword);
@@ -196,5 +204,17 @@ describe("what is remembered of texts", () => {
     expect(texts.length).toBe(5);
     lengthOf(undefined as never);
     expect(texts.at(-1)).toBeUndefined();
+  });
+});
+
+describe("why a transaction of a handler ends", () => {
+  it.each([
+    [leaseLost(), "LEASE_LOST", /another worker/],
+    [superseded(), "SUPERSEDED", /a newer event/],
+    [transactionEnded(), "TRANSACTION_ENDED", /has ended/],
+    [controlRejected("COMMIT"), "TRANSACTION_ENDED_BY_SQL", /^COMMIT was not executed/],
+    [endedBySql("INSERT OR ROLLBACK"), "TRANSACTION_ENDED_BY_SQL", /ended by INSERT OR ROLLBACK;/],
+  ])("is said by %s", (error, code, message) => {
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 });
