@@ -22,7 +22,10 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/events/webhook-event.ts": [],
   "sdk/rate-limit/sliding-window.ts": [],
   "sdk/rate-limit/slow-start.ts": [],
-  "sdk/request/classify-response.ts": [],
+  "sdk/request/classify-response.ts": [
+    "test/integration/sdk/request/transport.test.ts",
+    "test/unit/sdk/engine/response-details.test.ts",
+  ],
   "sdk/request/retry-policy.ts": [],
   "sdk/kernel/json.ts": [
     "test/integration/mock-server/control/control-handler.test.ts",
