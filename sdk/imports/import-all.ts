@@ -25,13 +25,14 @@ export function startImport(options: CheckedOptions, parts: ImportParts) {
 async function importAll(run: ImportRun): Promise<void> {
   await run.open();
   // In a job of a process that has ended. Without one, nothing of a client can take effect, and the input need not have it.
-  const begun = [...run.state.clients].filter(([, { isImported, job }]) => job && !isImported);
+  const begun = [...run.state.jobs.values()].flatMap((job) => run.state.openIn(job));
   await run.forEach(readChunks(run), run.jobsAtOnce, async (chunk) => {
     await importChunk(run, chunk);
     void run.report();
   });
   const missing = inputError("the journal has begun it, and the input does not have it; call again with it");
-  for (const [externalId, { isSeen, isImported }] of begun) {
+  for (const externalId of begun) {
+    const { isSeen, isImported } = run.state.client(externalId);
     if (isSeen || isImported) continue;
     run.state.see(externalId);
     run.settle(externalId, "failed", missing);
