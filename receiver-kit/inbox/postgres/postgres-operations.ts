@@ -194,14 +194,19 @@ export function endCall({ sql, now }: Pick<PostgresDatabase, "sql" | "now">, end
   return [isFirst ? sql.endRow : sql.endRowAndRecord, [...values, ...head, ...recorded]];
 }
 
-/** The statement that ends many rows. `isWhole`: all of them as requested, or none. */
-export function endsCall({ sql, now }: PostgresDatabase, ends: readonly RowEnd[], isWhole: boolean): Call {
+/** The statements that end many rows; the last one says which. `isWhole`: all of them as requested, or none. */
+export function endCalls(
+  { sql, now }: PostgresDatabase,
+  ends: readonly RowEnd[],
+  isWhole: boolean,
+): readonly Call[] {
   const of = (read: (end: RowEnd) => string | number | boolean | null) => ends.map(read);
-  return [
+  const keys = of(({ claim }) => claim.lease.keyId);
+  const end: Call = [
     sql.endRows,
     [
       now(),
-      of(({ claim }) => claim.lease.keyId),
+      keys,
       of(({ claim }) => claim.seq),
       of(({ claim }) => claim.lease.worker),
       of(({ claim }) => claim.lease.generation),
@@ -216,16 +221,18 @@ export function endsCall({ sql, now }: PostgresDatabase, ends: readonly RowEnd[]
       isWhole,
     ],
   ];
+  return [[sql.lockKeys, [keys]], end];
 }
 
-/** In one statement; `undefined` for a row that was not held. */
+/** In one transaction; `undefined` for a row that was not held. */
 async function endRows(
   database: PostgresDatabase,
   ends: readonly RowEnd[],
 ): Promise<readonly (RowEndResult | undefined)[]> {
   const rows = await untilUsable(database, async () => {
-    const found = await database.pool.rows("write", endsCall(database, ends, false));
-    return found[0]?.["is_usable"] ? found : undefined;
+    const results = await database.pool.run("write", endCalls(database, ends, false));
+    const found = results.at(-1)?.rows;
+    return found?.[0]?.["is_usable"] ? found : undefined;
   });
   const results = new Map(
     rows.map((row) => [

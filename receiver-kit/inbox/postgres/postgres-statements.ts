@@ -15,10 +15,16 @@
 //   idle_since   when the head last moved, of keys without waiting rows: what retention looks for
 //   due_at       0 until the first failure: a clock that is set cannot delay the row
 //
-// PLANS. They run in transactions whose settings leave the planner one plan (guarded-pool.ts): an index, then nested
-// loops. So statistics do not matter, nor what a session has prepared while the tables were small. Of a column without
-// statistics the planner takes a value to be rare, and would sort all keys of a source rather than read the first of them
-// in the order of the index: the conditions on due keys are ranges, of an expression that no other index has.
+// PLANS. They run in transactions whose settings leave the planner an index, then nested loops. So statistics do not
+// matter, nor what a session has prepared while the tables were small. Of a table that was empty then, to read all of an
+// index costs the planner as little as to look up a row: rows of a table are found for each row before them by a subquery
+// that it cannot merge (OFFSET 0), and are written by their places (ctid). Of a column without statistics it takes a value
+// to be rare, and would sort all keys of a source rather than read the first of them in the order of the index: the
+// conditions on due keys are ranges, of an expression that no other index has.
+//
+// SNAPSHOTS. A lock that a statement has waited for shows a row as it is, and its other parts show it as it was. So a place
+// is that of the statement's snapshot, and of a key that has not changed since then: a claim and a recovery leave others to
+// the next one, and the keys of an end are locked by a statement before it.
 //
 // LOCKS. A statement that waits for the locks of several keys takes them in the order of their names, so that two of them
 // cannot wait for each other; claims skip keys that are locked.
@@ -180,10 +186,12 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
     /** Whether the bodies of deliveries are those that were stored first, in the order of the deliveries. */
     compareBodies: statement(
       "compare",
-      `SELECT body.body = substring($5::bytea FROM input.body_start FOR input.body_bytes) AS same
+      `SELECT (
+        SELECT (SELECT body FROM ${bodies} WHERE seq = delivery.seq)
+          = substring($5::bytea FROM input.body_start FOR input.body_bytes)
+        FROM ${deliveries} AS delivery WHERE source = input.source AND webhook_id = input.webhook_id) AS same
       FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
         WITH ORDINALITY AS input (source, webhook_id, body_start, body_bytes, place)
-      LEFT JOIN ${deliveries} AS delivery USING (source, webhook_id) LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq
       ORDER BY place`,
     ),
   };
@@ -193,24 +201,23 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
 const isAhead = (time: string) => `${time} > ${now} + $9::bigint`;
 
 function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, mayWrite: string) {
+  const isUnchanged = (key: string) =>
+    `(SELECT true FROM ${keys} AS seen WHERE seen.ctid = ${key}.row_place)`;
   const isDue = `(due_at <= ${now} OR ${isAhead("due_at")})`;
   const longest = `${now} + $3::bigint`;
   const claim = (name: string, firstRows: string) =>
     statement(
       name,
       `WITH picked AS MATERIALIZED (
-        SELECT id, head, generation, is_suspect, wake_at, worker IS NOT NULL AS is_expired FROM ${keys}
+        SELECT id, ctid AS row_place, head, generation, is_suspect, wake_at, worker IS NOT NULL AS is_expired FROM ${keys}
         WHERE ${wakeSource} >= $2::text AND (${wakeSource}, wake_at) <= ($2::text, ${now}) AND wake_at IS NOT NULL
           AND ${mayWrite}
         ORDER BY ${wakeSource}, wake_at, id LIMIT $8::bigint FOR UPDATE SKIP LOCKED),
       found AS MATERIALIZED (
-        SELECT picked.id, picked.head, picked.generation + 1 AS generation, waiting.position, waiting.seq,
-          waiting.attempts, row_number() OVER before AS place, sum(waiting.body_bytes) OVER before AS bytes
+        SELECT picked.id, picked.row_place, picked.head, picked.generation + 1 AS generation, waiting.position,
+          waiting.seq, waiting.attempts, row_number() OVER before AS place, sum(waiting.body_bytes) OVER before AS bytes
         FROM picked CROSS JOIN LATERAL (${firstRows}) AS waiting
-        -- A key that changed between this statement's snapshot and its lock: the snapshot shows rows that have ended.
-        WHERE NOT picked.is_expired AND (
-          SELECT seen.worker IS NULL AND seen.generation = picked.generation FROM ${keys} AS seen
-          WHERE seen.id = picked.id)
+        WHERE NOT picked.is_expired AND ${isUnchanged("picked")}
         WINDOW before AS (ORDER BY picked.wake_at, picked.id, waiting.position, waiting.seq)),
       taken AS MATERIALIZED (
         SELECT * FROM found WHERE place <= $4::bigint AND (place = 1 OR bytes <= $6::bigint)),
@@ -218,23 +225,25 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
         UPDATE ${keys} AS ordering_key
         SET worker = $3::text, generation = held.generation, claimed = held.seqs, wake_at = ${now} + $7::bigint
         FROM (
-          SELECT id, generation, array_agg(seq ORDER BY place) AS seqs FROM taken GROUP BY id, generation) AS held
-        WHERE ordering_key.id = held.id)
+          SELECT row_place, generation, array_agg(seq ORDER BY place) AS seqs FROM taken
+          GROUP BY row_place, generation) AS held
+        WHERE ordering_key.ctid = held.row_place)
       SELECT state.*, taken.id AS key_id, taken.generation, taken.head, taken.attempts, delivery.seq, delivery.source,
         delivery.webhook_id, delivery.channel, delivery.event, delivery.order_key, delivery.position, delivery.status,
         delivery.workspace, delivery.signed_at, delivery.received_at, delivery.replays, delivery.secret_index,
-        delivery.traceparent, body.body
+        delivery.traceparent, (SELECT body FROM ${bodies} WHERE seq = taken.seq) AS body
       FROM (
         SELECT ARRAY(SELECT id FROM picked WHERE is_expired) AS expired,
           ARRAY(SELECT id FROM picked WHERE NOT is_expired AND id NOT IN (SELECT id FROM found)) AS unready,
           (SELECT count(*) FROM picked) = $8::bigint OR (SELECT count(*) FROM found) > (SELECT count(*) FROM taken)
             AS has_more) AS state
-      LEFT JOIN (taken JOIN ${deliveries} AS delivery ON delivery.seq = taken.seq
-        LEFT JOIN ${bodies} AS body ON body.seq = taken.seq) ON true
+      LEFT JOIN (taken CROSS JOIN LATERAL (
+        SELECT * FROM ${deliveries} WHERE seq = taken.seq OFFSET 0) AS delivery) ON true
       ORDER BY taken.place`,
     );
   const rowsOf = `FROM ${queue} WHERE key_id = picked.id`;
   const limit = "LIMIT CASE WHEN picked.is_suspect THEN 1 ELSE $5::bigint END";
+  const isHeld = "(id, worker, generation) = (input.id, input.worker, input.generation)";
   /** The delay of the retry plan after one attempt more. */
   const delay = "least($5::bigint, $4::bigint * (1::bigint << least(attempts, 30)))";
   return {
@@ -264,11 +273,11 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
     /** Wakes the keys of a source whose time is further ahead than the longest delay, `$3`. */
     wakeAhead: statement(
       "wake",
-      `UPDATE ${keys} SET wake_at = ${now} WHERE id IN (
+      `UPDATE ${keys} SET wake_at = ${now} WHERE id = ANY (ARRAY(
         SELECT id FROM ${keys}
         WHERE ${wakeSource} <= $2::text AND (${wakeSource}, wake_at) > ($2::text, ${longest}) AND wake_at IS NOT NULL
           AND ${mayWrite}
-        ORDER BY ${wakeSource}, wake_at, id LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+        ORDER BY ${wakeSource}, wake_at, id LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
     ),
     /** Has keys without a due row sleep until one is; not a key with rows that this statement does not see yet. */
     deferKeys: statement(
@@ -287,46 +296,46 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
      */
     recoverExpired: statement(
       "recover",
-      `WITH expired AS MATERIALIZED (
-        SELECT id, head, moved_at, waiting, claimed FROM ${keys}
+      `WITH locked AS MATERIALIZED (
+        SELECT id, ctid AS row_place, head, moved_at, waiting, claimed FROM ${keys}
         WHERE id = ANY ($2::bigint[]) AND worker IS NOT NULL AND (wake_at <= ${now} OR wake_at > ${now} + $6::bigint)
           AND ${mayWrite}
         FOR UPDATE SKIP LOCKED),
+      expired AS MATERIALIZED (SELECT * FROM locked WHERE ${isUnchanged("locked")}),
       handled AS MATERIALIZED (
-        SELECT numbered.id, waiting_row.*, ${delay} * least(numbered.place, ${recoveredPlaces}) / ${recoveredPlaces} AS after
-        FROM (SELECT *, row_number() OVER (ORDER BY id) - 1 AS place FROM expired) AS numbered CROSS JOIN LATERAL (
-          SELECT position, seq, attempts FROM ${queue}
-          WHERE key_id = numbered.id AND seq = ANY (numbered.claimed) ORDER BY position, seq LIMIT 1) AS waiting_row),
-      died AS (
+        SELECT numbered.*, waiting_row.row_place AS queued_place,
+          coalesce(waiting_row.attempts + 1 >= $3::integer, false)::integer AS died,
+          coalesce(${delay} * least(numbered.place, ${recoveredPlaces}) / ${recoveredPlaces}, 0) AS after
+        FROM (SELECT *, row_number() OVER (ORDER BY id) - 1 AS place FROM expired) AS numbered LEFT JOIN LATERAL (
+          SELECT ctid AS row_place, attempts FROM ${queue}
+          WHERE key_id = numbered.id AND seq = ANY (numbered.claimed) ORDER BY position, seq LIMIT 1) AS waiting_row
+        ON true),
+      ended AS (
         DELETE FROM ${queue} AS waiting USING handled
-        WHERE waiting.key_id = handled.id AND waiting.position = handled.position AND waiting.seq = handled.seq
-          AND handled.attempts + 1 >= $3::integer
-        RETURNING waiting.key_id, waiting.seq, waiting.attempts, waiting.last_error),
+        WHERE waiting.ctid = handled.queued_place AND handled.died = 1
+        RETURNING waiting.seq, waiting.attempts, waiting.last_error),
       counted AS (
         UPDATE ${queue} AS waiting
         SET attempts = waiting.attempts + 1, due_at = CASE WHEN after > 0 THEN ${now} + after ELSE 0 END
         FROM handled
-        WHERE waiting.key_id = handled.id AND waiting.position = handled.position AND waiting.seq = handled.seq
-          AND handled.attempts + 1 < $3::integer),
+        WHERE waiting.ctid = handled.queued_place AND handled.died = 0),
       buried AS (
         UPDATE ${deliveries} AS delivery
-        SET outcome = 'dead', attempts = died.attempts + 1, died_at = ${now},
-          last_error = '${leaseExpired}' || coalesce('${errorBefore}' || coalesce(died.last_error, delivery.last_error), '')
-        FROM died WHERE delivery.seq = died.seq
+        SET outcome = 'dead', attempts = ended.attempts + 1, died_at = ${now},
+          last_error = '${leaseExpired}' || coalesce('${errorBefore}' || coalesce(ended.last_error, delivery.last_error), '')
+        FROM ended CROSS JOIN LATERAL (
+          SELECT ctid AS row_place FROM ${deliveries} WHERE seq = ended.seq OFFSET 0) AS stored
+        WHERE delivery.ctid = stored.row_place
         RETURNING delivery.source, delivery.webhook_id, delivery.last_error),
-      state AS MATERIALIZED (
-        SELECT expired.*, count(died.seq)::integer AS died, ${now} + coalesce(max(handled.after), 0) AS due_at
-        FROM expired LEFT JOIN handled ON handled.id = expired.id LEFT JOIN died ON died.key_id = expired.id
-        GROUP BY expired.id, expired.head, expired.moved_at, expired.waiting, expired.claimed),
       emptied AS (
-        DELETE FROM ${keys} WHERE id = ANY (ARRAY(SELECT id FROM state WHERE head IS NULL AND waiting = died))),
+        DELETE FROM ${keys} WHERE id = ANY (ARRAY(SELECT id FROM handled WHERE head IS NULL AND waiting = died))),
       freed AS (
         UPDATE ${keys} AS ordering_key
-        SET worker = NULL, claimed = NULL, waiting = state.waiting - state.died, is_suspect = state.died = 0,
-          wake_at = CASE WHEN state.waiting > 1 THEN ${now} WHEN state.waiting > state.died THEN state.due_at END,
-          idle_since = CASE WHEN state.waiting = state.died THEN state.moved_at END
-        FROM state
-        WHERE ordering_key.id = state.id AND NOT (state.head IS NULL AND state.waiting = state.died))
+        SET worker = NULL, claimed = NULL, waiting = handled.waiting - died, is_suspect = died = 0,
+          wake_at = CASE WHEN handled.waiting > 1 THEN ${now} WHEN handled.waiting > died THEN ${now} + after END,
+          idle_since = CASE WHEN handled.waiting = died THEN handled.moved_at END
+        FROM handled
+        WHERE ordering_key.ctid = handled.row_place AND NOT (handled.head IS NULL AND handled.waiting = died))
       SELECT source, webhook_id, last_error FROM buried`,
     ),
     /** Returns the places of those that are still held. One that its own worker is changing at this moment is left as it is. */
@@ -336,12 +345,12 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
         SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[])
         WITH ORDINALITY AS input (id, worker, generation, place)),
       free AS MATERIALIZED (
-        SELECT ordering_key.id FROM input JOIN ${keys} AS ordering_key USING (id, worker, generation)
-        WHERE ${mayWrite} FOR UPDATE OF ordering_key SKIP LOCKED),
+        SELECT input.id FROM input CROSS JOIN LATERAL (
+          SELECT FROM ${keys} WHERE ${isHeld} AND ${mayWrite} FOR UPDATE SKIP LOCKED) AS held),
       renewed AS (
-        UPDATE ${keys} AS ordering_key SET wake_at = ${now} + $2::bigint FROM free WHERE ordering_key.id = free.id)
+        UPDATE ${keys} SET wake_at = ${now} + $2::bigint WHERE id = ANY (ARRAY(SELECT id FROM free)))
       SELECT ${mayWrite} AS is_usable, ARRAY(
-        SELECT input.place FROM input JOIN ${keys} AS ordering_key USING (id, worker, generation)) AS places`,
+        SELECT place FROM input WHERE (SELECT true FROM ${keys} WHERE ${isHeld})) AS places`,
     ),
   };
 }
@@ -406,8 +415,15 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
         WHERE input.seq = ANY (ordering_key.claimed)) AS held`,
     ),
 
+    /** Of rows that end together: they are as the next statement sees them. */
+    lockKeys: statement(
+      "lock",
+      `SELECT count(*) FROM (
+        SELECT FROM ${keys} WHERE id = ANY ($1::bigint[]) ORDER BY source, order_key FOR UPDATE) AS locked`,
+    ),
+
     /**
-     * Ends claimed rows, in any way, and advances the heads of their keys; a row whose head is already further becomes
+     * Ends claimed rows of locked keys, in any way, and advances the heads of their keys; a row whose head is already further becomes
      * stale. A row that is not returned was not held, or had ended before. With `$14` all of them end as requested, or the
      * statement fails with a division by zero; it then returns those of keys of which others can be claimed.
      */
@@ -418,54 +434,51 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
           $8::integer[], $9::text[], $10::text[], $11::boolean[], $12::bigint[], $13::text[])
         WITH ORDINALITY AS input (key_id, seq, worker, generation, position, outcome,
           attempts, head_position, head_status, allow_same, delay, error, place)),
-      held AS MATERIALIZED (
-        SELECT id, worker, generation, head, moved_at, waiting, claimed FROM ${keys} AS ordering_key
-        WHERE id = ANY (ARRAY(SELECT key_id FROM input)) AND ${mayWrite} AND EXISTS (
-          SELECT FROM input WHERE (input.key_id, input.worker, input.generation)
-            = (ordering_key.id, ordering_key.worker, ordering_key.generation))
-        ORDER BY source, order_key FOR UPDATE),
       ending AS MATERIALIZED (
-        SELECT DISTINCT ON (input.seq) input.*, held.head, held.moved_at, held.waiting, held.claimed,
-          CASE WHEN input.outcome = 'done' AND input.head_position IS NOT NULL AND (
-            input.head_position < held.head OR (input.head_position = held.head AND NOT input.allow_same))
-          THEN 'stale' ELSE input.outcome END AS result
-        FROM input JOIN held ON held.id = input.key_id AND held.worker = input.worker
-          AND held.generation = input.generation AND input.seq = ANY (held.claimed)
-        ORDER BY input.seq, input.place),
+        SELECT DISTINCT ON (seq) input.*, ordering_key.*, waiting.*,
+          CASE WHEN outcome = 'done' AND (head_position < head OR (head_position = head AND NOT allow_same))
+          THEN 'stale' ELSE outcome END AS result
+        FROM input CROSS JOIN LATERAL (
+          SELECT ctid AS key_place, head, moved_at, waiting, claimed FROM ${keys}
+          WHERE id = input.key_id AND worker = input.worker AND generation = input.generation
+            AND input.seq = ANY (claimed) AND ${mayWrite} OFFSET 0) AS ordering_key
+        CROSS JOIN LATERAL (
+          SELECT ctid AS row_place, last_error FROM ${queue}
+          WHERE key_id = input.key_id AND position = input.position AND seq = input.seq OFFSET 0) AS waiting
+        ORDER BY seq, place),
       ended AS (
         DELETE FROM ${queue} AS waiting USING ending
-        WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
-          AND ending.result IN ('done', 'stale', 'dead')
-        RETURNING ending.seq, waiting.last_error),
+        WHERE waiting.ctid = ending.row_place AND ending.result IN ('done', 'stale', 'dead')),
       retried AS (
         UPDATE ${queue} AS waiting
         SET due_at = ${now} + ending.delay, attempts = ending.attempts, last_error = ending.error FROM ending
-        WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
-          AND ending.result = 'retry'),
-      -- A failure that was not counted leaves no attempt behind by which the end of the row would know of it.
-      noted AS (
-        UPDATE ${deliveries} AS delivery SET last_error = ending.error FROM ending
-        WHERE delivery.seq = ending.seq AND ending.result = 'retry' AND ending.attempts = 0),
+        WHERE waiting.ctid = ending.row_place AND ending.result = 'retry'),
       released AS (
         UPDATE ${queue} AS waiting SET due_at = ${now} + ending.delay FROM ending
-        WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
-          AND ending.result = 'release' AND ending.delay > 0),
-      -- A row that ended well, without a failure before, needs no mark: it is done because it is not queued.
+        WHERE waiting.ctid = ending.row_place AND ending.result = 'release' AND ending.delay > 0),
+      -- A row that ended well, without a failure before, needs no mark: it is done because it is not queued. A failure that
+      -- was not counted leaves no attempt behind by which the end of the row would know of it.
+      recording AS MATERIALIZED (
+        SELECT ending.*, stored.row_place AS stored_place FROM ending CROSS JOIN LATERAL (
+          SELECT ctid AS row_place FROM ${deliveries} WHERE seq = ending.seq OFFSET 0) AS stored
+        WHERE CASE result WHEN 'done' THEN attempts > 1 OR last_error IS NOT NULL WHEN 'retry' THEN attempts = 0
+          ELSE result IN ('stale', 'dead') END),
       recorded AS (
         UPDATE ${deliveries} AS delivery
-        SET outcome = nullif(ending.result, 'done'), attempts = ending.attempts,
-            died_at = CASE WHEN ending.result = 'dead' THEN ${now} END,
-            last_error = coalesce(ending.error, ended.last_error, delivery.last_error)
-        FROM ending JOIN ended USING (seq)
-        WHERE delivery.seq = ending.seq
-          AND (ending.result <> 'done' OR ending.attempts > 1 OR ended.last_error IS NOT NULL)),
+        SET outcome = nullif(result, 'done'), attempts = recording.attempts,
+            died_at = CASE WHEN result = 'dead' THEN ${now} END,
+            last_error = coalesce(error, recording.last_error, delivery.last_error)
+        FROM recording WHERE delivery.ctid = stored_place AND result <> 'retry'),
+      noted AS (
+        UPDATE ${deliveries} AS delivery SET last_error = error
+        FROM recording WHERE delivery.ctid = stored_place AND result = 'retry'),
       after AS MATERIALIZED (
-        SELECT key_id, head, moved_at, waiting - count(*) FILTER (WHERE result IN ('done', 'stale', 'dead')) AS waiting,
+        SELECT key_id, key_place, head, moved_at, waiting - count(*) FILTER (WHERE result IN ('done', 'stale', 'dead')) AS waiting,
           bool_or(result IN ('done', 'stale', 'dead')) AS has_ended, count(*) FILTER (WHERE delay > 0) AS delayed,
           ${now} + min(delay) FILTER (WHERE delay > 0) AS due_at,
           nullif(ARRAY(SELECT open FROM unnest(claimed) AS open WHERE open <> ALL (array_agg(seq))), '{}') AS claimed,
           ${newest("head_position")}, ${newest("head_status")}
-        FROM ending GROUP BY key_id, head, moved_at, waiting, claimed),
+        FROM ending GROUP BY key_id, key_place, head, moved_at, waiting, claimed),
       emptied AS (
         DELETE FROM ${keys} WHERE id = ANY (ARRAY(
           SELECT key_id FROM after WHERE waiting = 0 AND head IS NULL AND head_position IS NULL))),
@@ -483,7 +496,7 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
           wake_at = CASE WHEN after.claimed IS NOT NULL THEN ordering_key.wake_at WHEN after.waiting = 0 THEN NULL
             WHEN after.waiting = after.delayed THEN after.due_at ELSE ${now} END
         FROM after
-        WHERE ordering_key.id = after.key_id AND NOT (
+        WHERE ordering_key.ctid = after.key_place AND NOT (
           after.waiting = 0 AND after.head IS NULL AND after.head_position IS NULL)
         RETURNING ordering_key.id, ordering_key.worker IS NULL AND ordering_key.wake_at IS NOT NULL AS has_more)
       -- Not evaluated unless it is a result.

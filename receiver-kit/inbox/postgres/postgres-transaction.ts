@@ -31,7 +31,7 @@ import { settledEnd } from "../row-end.ts";
 import { beforeEnd, type Call, codeOf, type GuardedClient, unavailable } from "./guarded-pool.ts";
 import {
   endCall,
-  endsCall,
+  endCalls,
   isFenced,
   nameLock,
   type PostgresDatabase,
@@ -239,10 +239,10 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
     const ends = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
     const [first] = ends;
     const single = first && ends.length === 1 ? endCall(this.#database, first) : undefined;
-    const end = single ?? endsCall(this.#database, ends, true);
+    const calls = single ? [single] : endCalls(this.#database, ends, true);
     try {
       await this.#begun;
-      const hasMore = await this.#noteFault(client.within(this.#sendEnd(client, end, single !== undefined)));
+      const hasMore = await this.#noteFault(client.within(this.#sendEnd(client, calls, !single)));
       client.release();
       if (hasMore) for (const source of new Set(items.map(({ claim }) => claim.source))) wake(source);
       return "settled";
@@ -264,15 +264,16 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   }
 
   /** In one message: when the end of the rows fails, COMMIT is not executed. Whether rows of their keys can be claimed. */
-  async #sendEnd(client: GuardedClient, call: Call, isSingle: boolean): Promise<boolean> {
+  async #sendEnd(client: GuardedClient, calls: readonly Call[], hasJoins: boolean): Promise<boolean> {
     await this.#requireOwn(client);
     // The role that a handler has set for the transaction may not be allowed to use the inbox.
     if (this.#role !== undefined)
       await client.send("SET LOCAL SESSION AUTHORIZATION DEFAULT", `SET LOCAL ROLE ${this.#role}`);
-    const limits = beforeEnd(this.#database.pool.limitMs, !isSingle);
-    const end = await client.textOf(call, (prepare) => [limits, prepare]);
+    const limits = beforeEnd(this.#database.pool.limitMs, hasJoins);
+    const texts: string[] = [];
+    for (const call of calls) texts.push(await client.textOf(call, (prepare) => [limits, prepare]));
     try {
-      return ((await client.tell(limits, end, "COMMIT")).at(-2) ?? 0) > 0;
+      return ((await client.tell(limits, ...texts, "COMMIT")).at(-2) ?? 0) > 0;
     } catch (error) {
       this.#isFenced = isFenced(error);
       throw error;
