@@ -197,7 +197,7 @@ function rowStatements(tables: PostgresTables) {
 
     /** A row that does not wait and has a body. */
     findReplayable: `
-    SELECT delivery.seq, length(body.body) AS body_bytes FROM ${withQueue(tables)}
+    SELECT delivery.seq, length(body.body) AS body_bytes FROM ${withQueue({ tables, lookUp })}
     JOIN ${bodies} AS body ON body.seq = delivery.seq
     WHERE delivery.source = $1::text AND delivery.webhook_id = $2::text AND waiting.seq IS NULL
       AND delivery.outcome IS DISTINCT FROM 'inline'`,
@@ -282,7 +282,7 @@ function retentionStatements(tables: PostgresTables) {
       SELECT seq FROM ${from} WHERE seq > $3::bigint AND seq < $4::bigint ORDER BY seq LIMIT $5::bigint),
     expired AS MATERIALIZED (
       SELECT delivery.seq FROM page CROSS JOIN LATERAL (
-        SELECT delivery.seq FROM ${withQueue(tables)} WHERE delivery.seq = page.seq AND ${mayGo}
+        SELECT delivery.seq FROM ${withQueue({ tables, lookUp })} WHERE delivery.seq = page.seq AND ${mayGo}
         LIMIT 1 FOR UPDATE OF delivery SKIP LOCKED) AS delivery
       ORDER BY page.seq LIMIT $6::bigint),
     removed AS (DELETE FROM ${from} WHERE seq = ANY (ARRAY(SELECT seq FROM expired)) RETURNING 1)
@@ -315,8 +315,13 @@ function retentionStatements(tables: PostgresTables) {
   };
 }
 
+/** A subquery that is not merged: of a table that it takes to be empty, the planner would read all for each delivery. */
+const lookUp: SqlDialect["lookUp"] = (table, alias, condition) =>
+  `LEFT JOIN LATERAL (SELECT * FROM ${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias} ON true`;
+
 const postgresDialect = (tables: PostgresTables): SqlDialect => ({
   tables,
+  lookUp,
   now,
   wakingKeys: tables.keys,
   wakeSource,

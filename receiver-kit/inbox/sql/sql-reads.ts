@@ -21,6 +21,8 @@ export type SqlTables = Readonly<Record<"deliveries" | "bodies" | "keys" | "queu
 /** Where the databases differ. A parameter is one such as `$3`. */
 export interface SqlDialect {
   readonly tables: SqlTables;
+  /** Adds the row of a table that a condition finds by an index, if there is one. */
+  lookUp(table: string, alias: string, condition: string): string;
   /** The time, of a statement whose first parameter it is. */
   readonly now: string;
   /** The keys with something to do, where their index must be named. */
@@ -180,12 +182,15 @@ export const keyOf = (row: string) => `coalesce(${row}order_key, 'id:' || ${row}
 export const isUnhandled = "outcome IN ('dead', 'quarantined')";
 
 /** A delivery, its key and its place in the queue; the last two may be absent. */
-export const withQueue = ({ deliveries, keys, queue }: SqlTables) => `
+export function withQueue({ tables, lookUp }: Pick<SqlDialect, "tables" | "lookUp">): string {
+  const { deliveries, keys, queue } = tables;
+  const ofDelivery = `ordering_key.source = delivery.source AND ordering_key.order_key = ${keyOf("delivery.")}`;
+  const itself = "waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq";
+  return `
   ${deliveries} AS delivery
-  LEFT JOIN ${keys} AS ordering_key ON delivery.outcome IS NULL AND ordering_key.source = delivery.source
-    AND ordering_key.order_key = ${keyOf("delivery.")}
-  LEFT JOIN ${queue} AS waiting ON waiting.key_id = ordering_key.id
-    AND waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq`;
+  ${lookUp(keys, "ordering_key", `delivery.outcome IS NULL AND ${ofDelivery}`)}
+  ${lookUp(queue, "waiting", `waiting.key_id = ordering_key.id AND ${itself}`)}`;
+}
 
 function readStatements(dialect: SqlDialect) {
   const statements = {
@@ -218,7 +223,7 @@ function rowStatements(dialect: SqlDialect) {
   const findIn = (rowsOf: string) => `
     SELECT *, length(${bodyOf("listed")}) AS body_bytes FROM (
       SELECT * FROM (
-        ${summary} FROM ${withQueue(tables)}
+        ${summary} FROM ${withQueue(dialect)}
         WHERE ${rowsOf} AND delivery.seq < $1::bigint AND delivery.seq >= $2::bigint
           AND ($4::text IS NULL OR delivery.source = $4::text)
           AND ($5::text[] IS NULL OR ${isOneOf("coalesce(delivery.outcome, 'done')", "$5::text[]")}
@@ -260,7 +265,7 @@ function rowStatements(dialect: SqlDialect) {
     seqRange: `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`,
 
     getRow: `
-    ${summary}, body.body, length(body.body) AS body_bytes FROM ${withQueue(tables)}
+    ${summary}, body.body, length(body.body) AS body_bytes FROM ${withQueue(dialect)}
     LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq
     WHERE delivery.source = $1::text AND delivery.webhook_id = $2::text`,
   };

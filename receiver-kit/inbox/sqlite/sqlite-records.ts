@@ -13,6 +13,7 @@ const { deliveries, bodies, keys } = sqliteTables;
 /** SQLite has no statistics: where it could choose another index, INDEXED BY names the right one. */
 export const sqliteDialect: SqlDialect = {
   tables: sqliteTables,
+  lookUp: (table, alias, condition) => `LEFT JOIN ${table} AS ${alias} ON ${condition}`,
   now: "$1",
   wakingKeys: `${keys} INDEXED BY ${keys}_wake`,
   wakeSource: "source",
@@ -103,9 +104,9 @@ const purged = `
   waiting.seq IS NOT NULL AS isQueued`;
 const rowsPage = `
   SELECT ${purged}, EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq) AS hasBody
-  FROM ${withQueue(sqliteTables)} WHERE delivery.seq > ?1 ORDER BY delivery.seq LIMIT ?2`;
+  FROM ${withQueue(sqliteDialect)} WHERE delivery.seq > ?1 ORDER BY delivery.seq LIMIT ?2`;
 const bodiesPage = `
-  SELECT ${purged}, 1 AS hasBody FROM ${bodies} AS body CROSS JOIN ${withQueue(sqliteTables)}
+  SELECT ${purged}, 1 AS hasBody FROM ${bodies} AS body CROSS JOIN ${withQueue(sqliteDialect)}
   WHERE body.seq > ?1 AND delivery.seq = body.seq ORDER BY body.seq LIMIT ?2`;
 const deleteBody = `DELETE FROM ${bodies} WHERE seq = ?1`;
 const deleteRow = `DELETE FROM ${deliveries} WHERE seq = ?1`;
