@@ -1,15 +1,12 @@
 // Type tests (test/types) are compiled and not run, by `npm run typecheck`.
 import { defineConfig } from "vitest/config";
-import { isFullDepth } from "./test/support/depth.ts";
+import { filesOfGates } from "./test/support/longest-files.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
 // They reach `require` in the packages too: with "import" or "module" among them, CommonJS packages such as
 // Express would be handed ES modules.
 const conditions = ["workspace-tasks-source"];
-
-/** As in the gates that take their time: npm starts in half a second of processor time, dozens of times. */
-const usesNpm = process.env["WORKSPACE_TASKS_INSTALL"] === "npm";
 
 export default defineConfig({
   ssr: {
@@ -18,11 +15,8 @@ export default defineConfig({
   test: {
     // One project: the files of a worker share what they have imported.
     include: ["test/{unit,integration,system}/**/*.test.ts", "examples/*.test.ts"],
-    exclude: [
-      ...(usesNpm ? [] : ["test/system/package/{publish,deployment}.test.ts"]), // gates of `npm run check`
-      // They build the site and its playground, which takes as long as 800 other tests: a gate of `npm run check`.
-      ...(isFullDepth ? [] : ["test/system/browser/{site,playground}.test.ts"]),
-    ],
+    // A run may name them.
+    exclude: filesOfGates.filter((file) => !process.argv.includes(file)),
     // Only the tests of `system` ask for programs, and for the servers that all files share: they start when first asked for.
     globalSetup: "test/support/shared-servers.ts",
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.

@@ -38,7 +38,11 @@ const gates = [
   ["the packages in real projects", "npm run --silent projects -- --quick"],
   [
     "the files of deployments, and publishing",
-    "WORKSPACE_TASKS_INSTALL=npm npx --no-install vitest run test/system/package/deployment.test.ts test/system/package/publish.test.ts",
+    "npx --no-install vitest run test/system/package/deployment.test.ts test/system/package/publish.test.ts",
+  ],
+  [
+    "the examples, as npm run example starts them",
+    "npx --no-install vitest run test/system/package/examples.test.ts test/system/package/reconciled-example.test.ts",
   ],
   ["two builds give the same tarballs", "node --import tsx test/gates/check-reproducible.mjs"],
   [

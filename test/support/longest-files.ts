@@ -1,10 +1,7 @@
 /** Test files that take several seconds, the longest first. */
 export const longestFiles: readonly string[] = [
-  "test/system/browser/site.test.ts",
-  "test/system/browser/playground.test.ts",
   "test/system/chaos/chaos.test.ts",
   "test/system/receiver-kit/handling-process.test.ts",
-  "test/system/package/examples.test.ts",
   "test/system/mock-server/service-commands.test.ts",
   "test/system/sdk/nightly-import.test.ts",
   "test/system/browser/inbox-page.test.ts",
@@ -12,7 +9,6 @@ export const longestFiles: readonly string[] = [
   "test/system/sdk/imports/import-processes.test.ts",
   "test/integration/sdk/imports/crash.test.ts",
   "test/system/receiver-kit/rabbitmq-sigterm.test.ts",
-  "test/system/package/reconciled-example.test.ts",
   "test/system/receiver-kit/shutdown.test.ts",
   "test/system/mock-server/adapters/fake-timers.test.ts",
   "test/system/browser/inspector.test.ts",
@@ -40,4 +36,14 @@ export const longestFiles: readonly string[] = [
   "test/system/browser/inspector-shape.test.ts",
   "test/system/package/module-formats.test.ts",
   "test/system/receiver-kit/inbox/postgres/postgres-replication.test.ts",
+];
+
+/** Test files that take as long as hundreds of tests: gates of `npm run check` run them, and `npm test` does not. */
+export const filesOfGates: readonly string[] = [
+  "test/system/browser/playground.test.ts",
+  "test/system/browser/site.test.ts",
+  "test/system/package/deployment.test.ts",
+  "test/system/package/examples.test.ts",
+  "test/system/package/publish.test.ts",
+  "test/system/package/reconciled-example.test.ts",
 ];

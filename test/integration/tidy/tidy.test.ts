@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { packages, pages } from "../../../scripts/packages.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
 import type { KnownSurvivors } from "../../mutation/survivors.ts";
-import { longestFiles } from "../../support/longest-files.ts";
+import { filesOfGates, longestFiles } from "../../support/longest-files.ts";
 import { houseRules, packagesByFolder, violations } from "./house-rules.ts";
 import type { SourceFile } from "./import-graph.ts";
 import { layerViolations, readLayers } from "./layers.ts";
@@ -22,6 +22,11 @@ describe("the house rules", () => {
   it("every test file that is to start first exists", () => {
     const paths = new Set(sources.map(({ path }) => path));
     expect(longestFiles.filter((file) => !paths.has(file))).toEqual([]);
+  });
+
+  it("every test file that npm test leaves out is run by a gate", () => {
+    const gates = readFileSync("test/gates/check.mjs", "utf8");
+    expect(filesOfGates.filter((file) => !gates.includes(file))).toEqual([]);
   });
 
   it("every mutant that is known to survive is of a line of today's sources", () => {
