@@ -101,7 +101,10 @@ export type InboxFault =
   | "conflict"
   /** There was no connection to begin it, or the server was going away. */
   | "connection"
-  /** The connection was lost during a statement of the handler. Nothing says whether that statement was the cause. */
+  /**
+   * The connection was lost during a statement of the handler, or the server had no disk or memory left. Nothing says whether
+   * that statement was the cause.
+   */
   | "lost";
 
 /**

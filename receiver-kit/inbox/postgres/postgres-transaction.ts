@@ -167,9 +167,16 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   #noteFault<Result>(work: Promise<Result>): Promise<Result> {
     return work.catch((error: unknown) => {
       if (isReceiverError(error, "INBOX_UNAVAILABLE")) this.fault = "connection";
-      else if (codeOf(error).startsWith("40")) this.fault = "conflict";
+      else this.#noteCode(error);
       throw error;
     });
+  }
+
+  /** 40 is a conflict with another transaction, 53100 a full disk, 53200 no memory. */
+  #noteCode(error: unknown): void {
+    const code = codeOf(error);
+    if (code.startsWith("40")) this.fault = "conflict";
+    if (code === "53100" || code === "53200") this.fault = "lost";
   }
 
   /** The result of a handler's statement; the error of BEGIN where that is why it failed. */
@@ -183,7 +190,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
       return await send();
     } catch (error) {
       await this.#begun;
-      if (codeOf(error).startsWith("40")) this.fault = "conflict";
+      this.#noteCode(error);
       if (/^57P0[1-3]$/.test(codeOf(error))) this.fault = "connection";
       else if (client.isBroken) this.fault = "lost";
       if (!isAborted(error)) this.#lastFailed = { statement, code: codeOf(error) };

@@ -127,6 +127,23 @@ describeWithPostgres("with PostgreSQL", () => {
     await expectUndone(fixture, begun);
   });
 
+  it.each([
+    ["a full disk", "53100", "lost"],
+    ["no memory", "53200", "lost"],
+    ["a conflict", "40001", "conflict"],
+    ["a mistake", "22000", undefined],
+  ])(
+    "a handler's statement that ends with %s, %s, is a fault of the event only if that was its own",
+    async (...[, code, fault]) => {
+      await using fixture = await createFixture();
+      const { transaction } = await beginTransaction(fixture);
+      const raise = `DO $$ BEGIN RAISE SQLSTATE '${code}'; END $$`;
+      await expect(transaction.handle.query(raise)).rejects.toMatchObject({ code });
+      expect(transaction.fault).toBe(fault);
+      await transaction.rollback();
+    },
+  );
+
   it("a transaction within that of the event whose error was caught cannot be kept, but rolled back", async () => {
     await using fixture = await createFixture();
     const { transaction } = await beginTransaction(fixture);
