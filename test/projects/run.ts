@@ -12,7 +12,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import type * as mockServer from "@workspace-tasks/mock-server";
 import { packPackages } from "../../scripts/pack.ts";
 import { root } from "../../scripts/packages.ts";
@@ -96,7 +96,10 @@ async function runGroup({ rows, index }: { rows: readonly Project[]; index: numb
   for (const row of rows) {
     const rowBegan = performance.now();
     const outcome =
-      installed.code === 0 ? await runRow(row, project) : `${project.installLine}\n${installed.output}`;
+      installed.code === 0
+        ? // A server that does not start is the fault of this row alone.
+          await runRow(row, project).catch((error: unknown) => inspect(error))
+        : `${project.installLine}\n${installed.output}`;
     const version = project.versionOf(row.of);
     results.push({ row, version, ok: outcome === "" });
     console.log(`${outcome === "" ? "✓" : "✗"} ${nameOf(row)} (${version}, ${secondsSince(rowBegan)} s)`);
