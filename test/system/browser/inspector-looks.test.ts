@@ -57,6 +57,14 @@ async function show(view: string): Promise<InspectorPage> {
   return inspector;
 }
 
+it("shows the time and the status of a request once: in columns, or on a phone in its second line", async () => {
+  const { page } = await show("requests");
+  const second = page.locator(".only-narrow:visible");
+  expect(await second.count()).toBe(0);
+  await page.setViewportSize(phone);
+  await second.first().waitFor();
+});
+
 it.each(Object.keys(views))(
   "%s of the inspector passes the accessibility checks and does not scroll sideways, wide and light, and on a phone and dark",
   async (view) => {

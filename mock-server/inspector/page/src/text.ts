@@ -13,7 +13,7 @@ import { formatDuration, formatExact, formatRelative, indentJson } from "@worksp
 const nameOfEndpoint = (url: string | null): string =>
   url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
 
-const labelCharsMax = 44;
+const labelCharsMax = 40;
 
 /** The URL in few characters: the host stays, the middle is cut, the end of the path is what differs. */
 export function labelOfEndpoint(url: string | null, charsMax = labelCharsMax): string {
