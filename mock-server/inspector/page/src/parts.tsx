@@ -6,7 +6,7 @@ import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatDuration, formatRelative, formatTimeNear, plural } from "@workspace-tasks/page-parts/text.ts";
 import * as parts from "@workspace-tasks/page-parts/values.tsx";
 import { control } from "./mock.ts";
-import { labelOfEndpoint, reasonOfFailure } from "./text.ts";
+import { labelOfEndpoint, nameOfEndpoint, reasonOfFailure } from "./text.ts";
 
 const statuses: parts.StatusTexts = {
   RUNNING: { tone: "run" },
@@ -63,11 +63,19 @@ export const DeliveryBadge = ({ delivery }: { readonly delivery: DeliverySummary
   />
 );
 
-export const EndpointName = ({ url }: { readonly url: string | null }) => (
-  <span class="endpoint-name" title={url ?? undefined}>
-    {labelOfEndpoint(url)}
-  </span>
-);
+/** Where it has no room, its middle is cut: paths differ at their end. */
+export function EndpointName({ url }: { readonly url: string | null }) {
+  const name = nameOfEndpoint(url);
+  const endAt = name.length - nameEndChars;
+  return (
+    <span class="endpoint-name" title={url ?? undefined}>
+      <span>{name.slice(0, Math.max(0, endAt))}</span>
+      <span>{name.slice(Math.max(0, endAt))}</span>
+    </span>
+  );
+}
+
+const nameEndChars = 10;
 
 /** `500`, `no response`, or nothing before the first attempt. */
 export function LastResponse({ delivery }: { readonly delivery: DeliverySummary }) {

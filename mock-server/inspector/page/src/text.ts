@@ -10,14 +10,12 @@ import type {
 import { formatDuration, formatExact, formatRelative, indentJson } from "@workspace-tasks/page-parts/text.ts";
 
 /** The URL of an endpoint without its scheme. */
-const nameOfEndpoint = (url: string | null): string =>
-  url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
-
-const labelCharsMax = 40;
+export const nameOfEndpoint = (url: string | null): string =>
+  url?.replace(/^https?:\/\//, "").replace(/\/$/, "") ?? "a deleted endpoint";
 
 /** The URL in few characters: the host stays, the middle is cut, the end of the path is what differs. */
-export function labelOfEndpoint(url: string | null, charsMax = labelCharsMax): string {
-  const name = nameOfEndpoint(url).replace(/\/$/, "");
+export function labelOfEndpoint(url: string | null, charsMax = 40): string {
+  const name = nameOfEndpoint(url);
   if (name.length <= charsMax) return name;
   const host = name.slice(0, `${name}/`.indexOf("/"));
   const startChars = Math.min(host.length + 1, Math.ceil(charsMax * 0.6));
