@@ -25,7 +25,8 @@ export interface ConnectionCheck {
 export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array<ArrayBuffer>;
+  /** In this form, because TypeScript before 5.7 has no `Uint8Array<ArrayBuffer>`. */
+  readonly body: Uint8Array & { readonly buffer: ArrayBuffer };
   readonly timeoutMs: number;
 }
 

@@ -40,6 +40,10 @@ function check({ name, manifest, entries }, tarball) {
   const pages = files.filter((file) => file.endsWith(".md")).map((file) => `package/${file}`);
   const texts = run("tar", ["-xzOf", basename(tarball), ...pages], folder).stdout;
   if (texts.includes("@include:")) fail(`${name}: a document lacks a table that it includes`);
+  const types = files.filter((file) => /\.d\.[cm]?ts$/.test(file)).map((file) => `package/${file}`);
+  const declared = run("tar", ["-xzOf", basename(tarball), ...types], folder).stdout;
+  if (declared.includes("Uint8Array<"))
+    fail(`${name}: types that TypeScript before 5.7 does not have: Uint8Array<…>`);
   const attw = ["node_modules/@arethetypeswrong/cli/dist/index.js", tarball, "--no-emoji"];
   const notCode = [
     ...Object.entries(manifest.exports).flatMap(([path, target]) =>
@@ -67,7 +71,7 @@ function check({ name, manifest, entries }, tarball) {
 }
 
 function run(command, args, cwd = root) {
-  return spawnSync(command, args, { cwd, encoding: "utf8" });
+  return spawnSync(command, args, { cwd, encoding: "utf8", maxBuffer: 64 * 1_024 * 1_024 });
 }
 
 function fail(message) {

@@ -18,7 +18,8 @@ const readme = [
   ...installedBy("README.md", "Tests against the mock"),
   "msw",
 ];
-const vitest = "vitest run --no-file-parallelism";
+/** A file with one of the tests has blocks without any. */
+const vitest = "vitest run --no-file-parallelism --passWithNoTests";
 
 const examples = readdirSync(join(root, "examples")).filter(
   // It runs a program in Python.
