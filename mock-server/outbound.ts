@@ -25,7 +25,7 @@ export interface ConnectionCheck {
 export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** In this form, because TypeScript before 5.7 has no `Uint8Array<ArrayBuffer>`. */
+  /** Not shared; TypeScript before 5.7 has no shorter form for that. */
   readonly body: Uint8Array & { readonly buffer: ArrayBuffer };
   readonly timeoutMs: number;
 }
