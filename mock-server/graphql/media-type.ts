@@ -6,7 +6,7 @@ export type MediaType = "application/json" | "application/graphql-response+json"
  * @see https://http-spec.graphql.org/September2026/#sec-Accept
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {
-  if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
+  if (!accept) return "application/json";
   let best: MediaType | null = null;
   let bestQuality = 0;
   for (const range of accept.split(",")) {
@@ -22,15 +22,14 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
 
 /** Whether a `Content-Type` is JSON in UTF-8. Other parameters are ignored. @see RFC 9110 §8.3 */
 export function isJson(contentType = ""): boolean {
-  if (contentType === "application/json") return true;
   const [name, ...parameters] = partsOf(contentType);
   return name === "application/json" && isUtf8(parameters);
 }
 
 /** The type and its parameters. A quoted value may contain a semicolon. */
 function partsOf(text: string): readonly string[] {
-  const parts = text.toLowerCase().match(/(?:[^;"]|"[^"]*"?)+/g) ?? [];
-  return parts.map((part) => part.replace(/\s/g, ""));
+  const parts = text.toLowerCase().matchAll(/(?:[^;"]|"[^"]*"?)+/g);
+  return Array.from(parts, ([part]) => part.replace(/\s/g, ""));
 }
 
 const supported: ReadonlyMap<string, MediaType> = new Map([

@@ -18,14 +18,7 @@ import { newSecret } from "./delivery-attempt.ts";
 import { cancelDeliveries } from "./delivery-scheduler.ts";
 import { isCatalogEvent } from "./events.ts";
 import { type Caller, requireAdministrator } from "./identity.ts";
-import {
-  checkListLength,
-  createdNow,
-  decodeIterator,
-  encodeIterator,
-  listRecords,
-  touch,
-} from "./records.ts";
+import { checkListLength, createdNow, decodeIterator, encodeIterator, touch } from "./records.ts";
 import { badInput, conflict, notFound } from "./service-error.ts";
 
 export interface EndpointWithSecret {
@@ -209,7 +202,7 @@ export function listEndpoints(
 }
 
 export const endpointsOf = ({ state }: World, workspaceId: string): WebhookEndpointRecord[] =>
-  listRecords(state.endpoints, (endpoint) => endpoint.workspaceId === workspaceId);
+  [...state.endpoints.values()].filter((endpoint) => endpoint.workspaceId === workspaceId);
 
 /** An endpoint of another workspace is as if it did not exist (W15). */
 function findEndpoint(

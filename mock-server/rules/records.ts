@@ -135,16 +135,6 @@ export function findRecord<Item>(
   return undefined;
 }
 
-/** The records that match, in order of creation. */
-export function listRecords<Item>(
-  records: ReadonlyMap<string, Item>,
-  matches: (record: Item) => boolean,
-): Item[] {
-  const found: Item[] = [];
-  for (const record of records.values()) if (matches(record)) found.push(record);
-  return found;
-}
-
 /** Now, but later than `previousMs`: two changes of one record never have the same time (W9). */
 export const timeAfter = (world: World, previousMs: number): number =>
   Math.max(world.clock.now(), previousMs + 1);

@@ -108,7 +108,7 @@ function createTimeLog() {
     at: (index: number) => times[start + index] as number,
     add: (timeMs: number) => void times.push(timeMs),
     dropUntil(timeMs: number) {
-      while (start < times.length && (times[start] as number) <= timeMs) start++;
+      while ((times[start] ?? Number.POSITIVE_INFINITY) <= timeMs) start++;
       if (start <= times.length / 2) return;
       times = times.slice(start);
       start = 0;

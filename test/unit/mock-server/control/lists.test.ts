@@ -1,6 +1,11 @@
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect, it } from "vitest";
-import { countByTime, createRangeFilter, listPage } from "../../../../mock-server/control/lists.ts";
+import {
+  countByTime,
+  createRangeFilter,
+  createTextMatch,
+  listPage,
+} from "../../../../mock-server/control/lists.ts";
 
 const listIt = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 
@@ -48,6 +53,13 @@ describe("listPage", () => {
     expect(pageOf([1, 2, 3], { limit: 0 })).toEqual({ data: [], done: true, iterator: null });
   });
 
+  it("returns the newest first on demand, each page with what is older than the last record of the page before", () => {
+    const newestFirst = { order: "desc", limit: 2 } as const;
+    expect(pageOf([1, 2, 3], newestFirst)).toEqual({ data: ["#3", "#2"], done: false, iterator: "2" });
+    expect(pageOf([1, 2, 3], { ...newestFirst, iterator: "2" }).data).toEqual(["#1"]);
+    expect(pageOf(ids, { iterator: ids[0] }).data).toEqual([`#${ids[1]}`]);
+  });
+
   it("rejects a cursor behind the newest record, and any cursor of an empty list", () => {
     const wrong: readonly (readonly [readonly (number | string)[], string])[] = [
       ...([
@@ -58,6 +70,8 @@ describe("listPage", () => {
         [[], "1"],
       ] as const),
       [[], ids[0] ?? ""],
+      [ids, `0${ids[0]}`],
+      [ids, `${ids[0]}0`],
     ];
     for (const [items, iterator] of wrong) {
       expect(() => pageOf(items, { iterator })).toThrow(
@@ -79,7 +93,7 @@ const at = (offsetMs: number, name: (typeof series)[number] = "good") => ({
 
 describe("a histogram", () => {
   it("counts each series per interval, and leaves out empty intervals", () => {
-    expect(countByTime([at(0), at(400, "bad"), at(999), at(59_000)], series, {})).toEqual({
+    expect(countByTime([at(59_000), at(0), at(400, "bad"), at(999)], series, {})).toEqual({
       from: "2026-01-15T12:00:00.000Z",
       barMs: 1_000,
       bars: [
@@ -113,6 +127,12 @@ describe("a histogram", () => {
   it("of nothing has no bar", () => {
     expect(countByTime([], series, {}).bars).toEqual([]);
   });
+});
+
+it("a text is found in others as it is written, and not in the absence of one", () => {
+  const contains = createTextMatch("null.");
+  expect([contains(null, "A NULL."), contains(null, undefined, "nulls")]).toEqual([true, false]);
+  expect(createTextMatch("null")(null)).toBe(false);
 });
 
 it("a range has its start, and not its end", () => {

@@ -27,6 +27,9 @@ describe("negotiateMediaType", () => {
     ["application/graphql-response+json;charset=utf8, application/json;q=0.9", graphql],
     ["application/graphql-response+json;charset=xutf-8, application/json;q=0.9", json],
     ["application/graphql-response+json;xcharset=latin1, application/json;q=0.9", graphql],
+    // What is no quality counts as 1.
+    ["application/json;q=x1, application/graphql-response+json;q=0.5", json],
+    ["application/json;q=1, application/graphql-response+json;q=1.5", json],
     [";", null],
     ["application/json; charset=latin1", null],
   ])("returns for Accept %s the type %s", (accept, expected) => {
@@ -44,6 +47,9 @@ describe("isJson", () => {
     ["application/json; profile=x", true],
     ['application/json; profile="a;charset=b"; charset=utf-8', true],
     ["application/json;", true],
+    ['application/json; profile="a; charset=latin1', true],
+    ["application/json; charset=utf-80", false],
+    ["application/json; charset=charset=utf-8", false],
     ["application/json; charset=utf-16", false],
     ["application/json; profile=x; charset=latin1", false],
     ["application/json-patch+json", false],

@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  checkListLength,
+  checkSlice,
   decodeIterator,
   encodeIterator,
   newestFirst,
   tasksOfWorkspace,
+  touch,
 } from "../../../../mock-server/rules/records.ts";
 import { ServiceError } from "../../../../mock-server/rules/service-error.ts";
 import { startTask } from "../../../../mock-server/rules/tasks.ts";
@@ -40,6 +43,42 @@ describe("decodeIterator", () => {
       }),
     );
   });
+});
+
+it("a list has one item at least and as many as the setting says at most, and no offset before its start", () => {
+  const { world } = createTestWorld();
+  const { listItemsMax } = world.settings.bounds;
+  const isAccepted = (check: () => void) => {
+    try {
+      check();
+      return true;
+    } catch (error) {
+      expect(error).toBeInstanceOf(ServiceError);
+      return false;
+    }
+  };
+  const slices = [0, 1, listItemsMax, listItemsMax + 1].map((limit) => ({ offset: 0, limit }));
+  const accepted = [...slices, { offset: -1, limit: 1 }].map((slice) =>
+    isAccepted(() => checkSlice(world, slice)),
+  );
+  expect(accepted).toEqual([false, true, true, false, false]);
+  const lists = [null, Array(listItemsMax), Array(listItemsMax + 1)];
+  expect(lists.map((list) => isAccepted(() => checkListLength(world, "ids", list)))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+it("two changes of a record have two times, also within one millisecond", () => {
+  const { world } = createTestWorld();
+  const nowMs = world.clock.now();
+  const times = [0, nowMs].map((updatedAtMs) => {
+    const record = { updatedAtMs };
+    touch(world, record);
+    return record.updatedAtMs;
+  });
+  expect(times).toEqual([nowMs, nowMs + 1]);
 });
 
 it("a group has what was added since, in order of creation, and each world has its own", () => {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  durationMsMax,
   isoTime,
   isoTimeOrNull,
   parseDurationMs,
@@ -13,18 +14,22 @@ it.each([
   ["250ms", 250],
   ["3m", 180_000],
   ["1h30m", 5_400_000],
-  ["1.5s", 1_500],
+  ["1.25s", 1_250],
   ["7d", 604_800_000],
 ])("parseDurationMs(%j) returns %d", (text, expected) => {
   expect(parseDurationMs(text)).toBe(expected);
 });
 
-it.each(["", "3", "m", "-3m", "3 m", "3x", "3m!", "ms3", -1, Number.NaN, Number.POSITIVE_INFINITY])(
+it.each(["", "3", "m", "-3m", "3 m", "3x", "3m!", "ms3", ["3m"], -1, Number.NaN, Number.POSITIVE_INFINITY])(
   "parseDurationMs(%j) returns undefined",
   (text) => {
     expect(parseDurationMs(text)).toBeUndefined();
   },
 );
+
+it("a stage takes at most 100 years", () => {
+  expect(durationMsMax).toBe(parseDurationMs("36525d"));
+});
 
 const startMs = Date.UTC(2026, 0, 15, 12);
 

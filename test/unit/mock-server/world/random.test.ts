@@ -28,7 +28,10 @@ describe("random streams", () => {
     expect(Buffer.from(random.bytes("s", 40)).toString("hex")).toBe(
       "371a094dc8a0db1eac583c4701cb019148fa563532294bcb32bb5921c6410063281497fa8c204a1d",
     );
+    expect(Buffer.from(random.bytesOf("key", 4)).toString("hex")).toBe("91b21131");
     expect(random.uuidOf("task/1/RUNNING")).toBe("d1f746b9-33c6-8218-9a3a-e7289c43d146");
+    random.bytes("t", 32);
+    expect(random.position()).toEqual({ task: 2, n: 1, s: 2, t: 1 });
     random.restore({ task: 2 ** 26 - 1 });
     expect(random.uuid("task", 0)).toBe("00000000-0000-7fff-bfff-f681e99dadab");
   });

@@ -74,6 +74,8 @@ describe("createRateLimiter", () => {
     limiter.take("other", 0);
     limiter.restore({ k: [1, 2, 3] });
     expect(limiter.snapshot()).toEqual({ k: [1, 2, 3] });
+    expect(limiter.usage("k", 1_001).used).toBe(2);
+    expect(limiter.snapshot()).toEqual({ k: [2, 3] });
     expect(limiter.usages(1_002)).toEqual([{ keyId: "k", used: 1, remaining: 1, resetsAtMs: 1_003 }]);
   });
 
