@@ -64,8 +64,7 @@ export function parseBody(body: Uint8Array): ParsedBody {
 
 /** The JSON of a body, which may be no event; `undefined` when it is none. Never throws. */
 export function readJson(body: Uint8Array): unknown {
-  const text = decodeUtf8(body);
-  return text === undefined ? undefined : jsonOrUndefined(text);
+  return jsonOrUndefined(decodeUtf8(body) ?? "");
 }
 
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.

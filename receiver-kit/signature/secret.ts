@@ -32,7 +32,7 @@ const mistakes: readonly (readonly [pattern: RegExp, message: string])[] = [
     /^whsec_(?=[^_-]*[_-])[A-Za-z0-9_-]+=*$/,
     "is base64url (has - or _) after whsec_; expected standard base64 (+ and /)",
   ],
-  [/^whsec_(?![A-Za-z0-9+/]+={0,2}$)/, "has characters after whsec_ that base64 does not use"],
+  [/whsec_(?![A-Za-z0-9+/]+={0,2}$)/, "has characters after whsec_ that base64 does not use"],
 ];
 
 /**

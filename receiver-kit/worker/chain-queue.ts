@@ -67,7 +67,7 @@ export class ChainQueue {
     for (const [source, chains] of this.#sources) {
       if (!mayRun(source)) continue;
       const chain = chains.shift();
-      if (chains.length === 0 || this.#sources.size > 1) this.#sources.delete(source);
+      this.#sources.delete(source);
       if (chains.length > 0) this.#sources.set(source, chains);
       if (chain) this.#count(chain, -1);
       return chain;

@@ -39,10 +39,19 @@ describe("orderKey", () => {
     expect(orderKey([`${longest}x`])).toMatch(/^\["","","[0-9a-f]{64}"\]$/);
   });
 
-  it("is undefined for an event whose time cannot be read", () => {
-    const event = { event: "task.running", taskId: "t", occurredAt: "yesterday", status: "RUNNING", id: "a" };
-    expect(eventOrder(event as never)).toBeUndefined();
-  });
+  it.each([{ occurredAt: "yesterday" }, { status: undefined }])(
+    "is undefined for an event with %j",
+    (odd) => {
+      const event = {
+        event: "task.paused",
+        taskId: "t",
+        occurredAt: "2026-03-01T00:00:00Z",
+        status: "X",
+        id: "a",
+      };
+      expect(eventOrder({ ...event, ...odd } as never)).toBeUndefined();
+    },
+  );
 
   it("contains no character that a database could not store", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -169,9 +178,12 @@ describe("decodePosition", () => {
 });
 
 describe("the id in a position", () => {
-  it.each(["a", "!", "~", "x".repeat(200)])("is the id itself when it is printable: %s", (id) => {
-    expect(encodePosition({ occurredAt: 0n, rank: 1, id })).toBe(`100000000000000000000.1.${id}`);
-  });
+  it.each(["a", "!", "~", `~${"0".repeat(65)}`, "x".repeat(200)])(
+    "is the id itself when it is printable: %s",
+    (id) => {
+      expect(encodePosition({ occurredAt: 0n, rank: 1, id })).toBe(`100000000000000000000.1.${id}`);
+    },
+  );
 
   it.each(["", "é", " a", "a ", "\u007f", "a\n", "x".repeat(201)])("is a hash otherwise: %j", (id) => {
     expect(encodePosition({ occurredAt: 0n, rank: 1, id })).toMatch(/^1(0{20})\.1\.~[0-9a-f]{64}$/);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseDelivery } from "../../../../receiver-kit/event/parse-delivery.ts";
+import { namedClient, parseDelivery, readJson } from "../../../../receiver-kit/event/parse-delivery.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const nowMs = Date.UTC(2026, 5, 1);
@@ -96,6 +96,15 @@ it("parseDelivery returns no event name that a database could not store", () => 
   const odd = parseEventBody({ event: "caf\u00e9\u0000" });
   expect(odd).toMatchObject({ ok: true, columns: { event: null } });
   expect(parseEventBody({ event: "x".repeat(201) }).columns.event).toBeNull();
+});
+
+it("the client that a body names is found in any JSON, and none in other bytes", () => {
+  const bodies = [
+    ...['{"clientId":"c"}', "null", "{", ""].map((text) => Buffer.from(text)),
+    Buffer.from([0xff]),
+  ];
+  const clients = bodies.map((body) => namedClient(readJson(body)));
+  expect(clients).toEqual(["c", undefined, undefined, undefined, undefined]);
 });
 
 describe("the columns of a parsed delivery", () => {

@@ -16,6 +16,11 @@ describe("a queued delivery", () => {
     expect(Object.keys(decode({})?.webhook ?? {})).not.toContain("tenant");
   });
 
+  it("survives a restart of the broker, also when it is moved to another queue", () => {
+    const moved = format.movedMessage({ properties } as never, {});
+    expect([properties.persistent, moved.persistent]).toEqual([true, true]);
+  });
+
   it("is rejected in the format of a newer release, and read where only a header was added", () => {
     expect(() => decode({ type: "workspace-tasks.delivery.2" })).toThrow(
       expect.objectContaining({ code: "RELEASE_TOO_OLD", message: expect.stringContaining("version 2") }),

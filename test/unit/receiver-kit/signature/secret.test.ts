@@ -24,7 +24,7 @@ describe("parseSecret", () => {
 
   it.each([
     ["undefined, as an unset variable is", undefined, /undefined; is the environment variable set/],
-    ["null", null, /got null/],
+    ["null", null, /got null$/],
     ["a number", 42, /got number/],
     ["bytes", Buffer.alloc(32), /got object/],
     ["an empty string", "", /empty string: is the environment variable set\?$/],
@@ -35,6 +35,7 @@ describe("parseSecret", () => {
     ["a leading space", ` ${good}`, /around it/],
     ["a line break inside", `${good.slice(0, 20)}\n${good.slice(20)}`, /two lines/],
     ["quotes around it", `"${good}"`, /is in quotes/],
+    ["a part in quotes", `"${good}"x`, /starts with whsec_/],
     ["a signature version in front", `v1,${good}`, /remove it/],
     ["a public key", `whpk_${bytes(32)}`, /asymmetric/],
     ["a private key", `whsk_${bytes(64)}`, /asymmetric/],
@@ -43,6 +44,10 @@ describe("parseSecret", () => {
     ["hexadecimal", `whsec_${hex}`, /hexadecimal/],
     ["upper-case hexadecimal", `whsec_${hex.toUpperCase()}`, /hexadecimal/],
     ["base64url", `whsec_${Buffer.alloc(33, 0xff).toString("base64url")}`, /base64url/],
+    ["base64url after other letters", "whsec_AA_A", /base64url/],
+    ["the prefix twice", "whsec_whsec_", /base64url/],
+    ["the prefix again before hexadecimal", `whsec_!whsec_${hex}`, /does not use/],
+    ["the prefix again before base64url", "whsec_!whsec_A_A", /does not use/],
     ["quotes around it", `whsec_"${bytes(32)}"`, /does not use/],
     ["a lost padding character", good.slice(0, -1), /lost in copying/],
     ["a lost last character", `whsec_${bytes(48).slice(0, -1)}`, /lost in copying/],

@@ -60,7 +60,8 @@ describe("verifier.verify", () => {
     async (notBytes) => {
       const rejection = await rejectionOf(verifier.verify(notBytes, delivery.headers));
       expect(rejection).toMatchObject({ code: "BODY_CONSUMED", status: 500 });
-      expect(rejection.message).toContain("raw body as bytes");
+      const type = notBytes === null ? "null" : typeof notBytes;
+      expect(rejection.message).toContain(`raw body as bytes (Uint8Array or Buffer), got ${type}: `);
     },
   );
 
@@ -97,6 +98,11 @@ describe("verifier.verify", () => {
     expect(signBytes(secretA, `msg_1.${nowSeconds - 10}.`, shiftedBody)).toBe(shifted["webhook-signature"]);
     const rejection = await rejectionOf(verifier.verify(shiftedBody, shifted));
     expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", webhookId: "msg_1" });
+  });
+
+  it("accepts a body of text that has a timestamp further on", async () => {
+    const text = signDelivery({ body: `a text of ${nowSeconds}.`, timestampSeconds: nowSeconds });
+    await expect(verifier.verify(text.body, text.headers)).resolves.toMatchObject({ id: text.id });
   });
 
   it("rejects any input with a WebhookRejectedError and no other error", async () => {
@@ -213,6 +219,9 @@ describe("the age of a delivery", () => {
     const verifier = createVerifier({ secrets: [secretA], toleranceSeconds: 10, clock: stoppedClock() });
     const old = signDelivery({ body, timestampSeconds: nowSeconds - 11 });
     expect((await rejectionOf(verifier.verify(old.body, old.headers))).message).toContain("signed 11 s ago");
+    const early = signDelivery({ body, timestampSeconds: nowSeconds + 11 });
+    const { message } = await rejectionOf(verifier.verify(early.body, early.headers));
+    expect(message).toContain("signed 11 s in the future");
   });
 
   it("is measured at receivedAt when that is given", async () => {
@@ -323,6 +332,12 @@ describe("what a verifier returns", () => {
       ["/hooks/acme", "msg_1"],
       ["/", undefined],
     ]);
+  });
+
+  it("a delivery of no known tenant is rejected with its id", async () => {
+    const verifier = createVerifier({ secrets: { byTenant: () => undefined }, clock });
+    const rejection = await rejectionOf(verifier.verify(raw, headers));
+    expect(rejection).toMatchObject({ code: "TENANT_UNKNOWN", webhookId: "msg_1" });
   });
 
   it("a delivery without a tenant has no such field", async () => {

@@ -17,6 +17,8 @@ function chainOf(source: string, positions: readonly (string | null)[], head: st
 
 const all = () => true;
 
+const positions = (claims: readonly InboxClaim[]) => claims.map(({ position }) => position);
+
 describe("a chain of claimed rows", () => {
   it("claims become one chain for each lease, in their order", () => {
     const [first, second] = [chainOf("a", ["1", "2"]), chainOf("a", ["3"])];
@@ -26,12 +28,19 @@ describe("a chain of claimed rows", () => {
   });
 
   it("rows are taken from the front, as many as belong together, or all at once", () => {
-    const positions = (claims: readonly InboxClaim[]) => claims.map(({ position }) => position);
     const chain = chainOf("a", ["1", "2", "3", "4"]);
+    expect(chain.take(5, () => false)).toEqual([]);
     expect(positions(chain.take(1, all))).toEqual(["1"]);
     expect(positions(chain.take(5, ({ position }) => position === "2"))).toEqual(["2"]);
     expect(positions(chain.takeAll())).toEqual(["3", "4"]);
     expect([chain.take(1, all), chain.rows.length]).toEqual([[], 0]);
+  });
+
+  it("rows of a batch that failed are the first again, each to be handled alone", () => {
+    const chain = chainOf("a", ["1", "2", "3"]);
+    const batch = chain.take(2, all);
+    chain.takeApart(batch);
+    expect([positions(chain.rows), [...chain.apart]]).toEqual([["1", "2", "3"], batch]);
   });
 
   it("the head advances to later positions only", () => {
@@ -91,6 +100,18 @@ describe("the queue of chains", () => {
     expect(queue.remove(third.lease)).toBe(third);
     expect(queue.next(all)).toBe(first);
     expect(queue.next(all)).toBeUndefined();
+  });
+
+  it("a chain that was interrupted is the next one of its source", () => {
+    const queue = new ChainQueue();
+    const [first, second] = [chainOf("a", ["1"]), chainOf("a", ["2"])];
+    queue.add(second);
+    queue.add(first, true);
+    expect([queue.nextOf("b", all), queue.nextOf("a", all), queue.next(all)]).toEqual([
+      undefined,
+      first,
+      second,
+    ]);
   });
 
   it("a source without chains takes no turn", () => {

@@ -30,6 +30,17 @@ describe("the number of rows that a worker has at a time", () => {
     expect(sizeAfter(...Array.from({ length: 12 }, () => 1))).toBe(512);
   });
 
+  it("the size has the rows of a batch at least, of the largest one, up to 512", () => {
+    const size = new PrefetchSize(4);
+    const sizes = [10, 6, 2_000].map((rows) => {
+      size.atLeast(rows);
+      return size.rows;
+    });
+    expect(sizes).toEqual([10, 10, 512]);
+    size.usedUpAfter(2_000);
+    expect(size.rows).toBe(512);
+  });
+
   it("more slots than 512 have a row each", () => {
     const size = new PrefetchSize(600);
     size.usedUpAfter(1);
