@@ -36,7 +36,6 @@ export function createDocumentReader(): DocumentReader {
   const printed = new WeakMap<object, string>();
 
   function textOf(document: unknown): string {
-    if (typeof document === "string") return document;
     if (tagOf(document) === "String") return String(document);
     if (!isPlainObject(document) || document["kind"] !== "Document") throw notDocument();
     return getOrCreate(printed, document, printDocument);
@@ -97,14 +96,14 @@ export function findOperations(text: string): readonly OperationDefinition[] {
   let depth = 0;
   let head: string[] = [];
   for (const [lexeme] of text.matchAll(new RegExp(lexemes, "g"))) {
-    if (/^["#]/.test(lexeme)) continue;
-    if (/^[{([]/.test(lexeme)) {
+    if (/["#]/.test(lexeme)) continue;
+    if (/[{([]/.test(lexeme)) {
       if (depth === 0 && lexeme === "{") {
         operations.push(...operationOf(head));
         head = [];
       }
       depth += 1;
-    } else if (/^[})\]]/.test(lexeme)) depth -= 1;
+    } else if (/[})\]]/.test(lexeme)) depth -= 1;
     else if (depth === 0) head.push(lexeme);
   }
   return operations;

@@ -177,8 +177,8 @@ export type ParsedEvent =
  * @see interface §6, §9
  */
 export function parseEvent(value: unknown): ParsedEvent {
-  const name = nameOf(value);
-  const isKnown = name !== undefined && isKnownEventName(name);
+  const name = nameOf(value) ?? "";
+  const isKnown = isKnownEventName(name);
   const parsed = (isKnown ? readable[name] : unknownEventSchema).safeParse(value);
   if (!parsed.success) return { ok: false, issues: toIssues(parsed.error) };
   const event = isKnown ? closed(parsed.data, knownNames[name]) : readUnknown(parsed.data);

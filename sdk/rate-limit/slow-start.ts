@@ -47,8 +47,7 @@ export class SlowStart {
 
   /** How many requests may be sent at once when `waitMs` is 0. */
   atOnceMax(nowMs: number, inFlight: number): number {
-    const isSpaced = this.#spacingMs > 0 && nowMs < this.#spacedUntilMs;
-    return isSpaced ? 1 : Math.max(1, this.#inFlightMax() - inFlight);
+    return nowMs < this.#spacedUntilMs ? 1 : Math.max(1, this.#inFlightMax() - inFlight);
   }
 
   /** How long the service has asked to wait. */

@@ -221,10 +221,7 @@ const messages: readonly (readonly [prefix: string, code: ErrorCode])[] = [
   ["invalid iterator", "ITERATOR_INVALID"],
 ];
 
-const extensionCodes = new Map<string, ErrorCode>([
-  ["FORBIDDEN", "PERMISSION_DENIED"],
-  ["UNAUTHENTICATED", "TOKEN_REJECTED"],
-  ["RATE_LIMITED", "RATE_LIMITED"],
+const extensionCodes = new Map<string | undefined, ErrorCode>([
   ["NOT_FOUND", "NOT_FOUND"],
   ["CONFLICT", "CONFLICT"],
   ["BAD_USER_INPUT", "INPUT_INVALID"],
@@ -243,11 +240,11 @@ const vagueCodes: ReadonlySet<string | undefined> = new Set([
 /** What an entry of `errors` means; undefined when neither its code nor its message is recognised. */
 function readServiceError(message: string, code: string | undefined): ServiceError | undefined {
   const text = message.trim().toLowerCase();
-  const [, byMessage] = messages.find(([prefix]) => text.startsWith(prefix)) ?? [];
+  const byMessage = messages.find(([prefix]) => text.startsWith(prefix))?.[1];
   if (byMessage && vagueCodes.has(code)) return { code: byMessage, outcome: "rejected" };
   // A resolver that failed half-way returns this, so its effect is unknown.
   if (code === "INTERNAL_SERVER_ERROR") return { code: "SERVICE_FAILED", outcome: "unknown" };
-  const byCode = code === undefined ? undefined : extensionCodes.get(code);
+  const byCode = extensionCodes.get(code);
   if (byCode) return { code: byCode, outcome: "rejected" };
   // Interface §7 says "not found" of partner operations without showing message or code.
   return code === undefined && /\bnot found\b/.test(text)
@@ -290,7 +287,7 @@ export function requestIdOf(
     const value = headers.get(name);
     if (value) return redactor.text(value);
   }
-  const [error] = Array.isArray(errors) ? errors : [];
+  const error: unknown = Array.isArray(errors) ? errors[0] : undefined;
   for (const source of [extensions, isPlainObject(error) ? error["extensions"] : undefined]) {
     const value = isPlainObject(source) && requestIdFields.map((name) => source[name]).find(isFilledText);
     if (value) return redactor.text(value);
@@ -339,8 +336,7 @@ const seconds = /^\d+$/;
  * but whole seconds or an HTTP date is ignored: a lenient parser makes `1 Jan` one second.
  */
 export function parseRetryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
+  const value = headers.get("retry-after") ?? "";
   if (seconds.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
   const date = parseHttpDateMs(value);
   if (date === undefined) return undefined;
@@ -386,7 +382,7 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   const defaultRemedy = "digest" in Object(cause) ? "none" : "repeat";
   const lost = (message: string, remedy: Failure["remedy"] = defaultRemedy) =>
     failure("NETWORK_FAILED", message, { ...details, remedy });
-  if (code !== undefined && damagedCodes.test(code)) {
+  if (damagedCodes.test(code ?? "")) {
     const message = named(`the compressed response of ${host} is damaged or incomplete`);
     return failure("RESPONSE_INVALID", message, details);
   }
@@ -406,7 +402,7 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   if (refused !== undefined) return lost(`no connection to ${host}: ${refused}`);
   // The next attempt would get the same certificate, or none.
   if (code === noTlsCode) return lost(`${host} speaks no TLS on this port (${code})`, "none");
-  if (code !== undefined && certificateCodes.test(code)) {
+  if (certificateCodes.test(code ?? "")) {
     return lost(`the TLS certificate of ${host} is not accepted (${code})`, "none");
   }
   return lost(named(isUnsent ? `${host} could not be reached` : `the connection to ${host} was lost`));

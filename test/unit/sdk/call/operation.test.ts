@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, it } from "vitest";
-import type { OperationName } from "../../../../sdk/call/operation.ts";
+import { defineOperation, type OperationName } from "../../../../sdk/call/operation.ts";
 import { operationTable } from "../../../../sdk/generated/operation-table.ts";
 import * as documents from "../../../../sdk/generated/operations.ts";
 
@@ -15,6 +15,7 @@ describe("the table of operations", () => {
     for (const name of names) {
       const document = Reflect.get(documents, `${name}Document`) as { toString(): string };
       expect(validate(schema, parse(document.toString())), name).toEqual([]);
+      expect(defineOperation(name, "").document).toBe(document.toString().trim());
     }
   });
 });

@@ -56,6 +56,7 @@ describe("a text that is cut", () => {
   it("has as many characters as are allowed, when no secret is known or none is near", () => {
     const redactor = createRedactor();
     expect(redactor.text("a".repeat(200), 100)).toBe("a".repeat(100));
+    expect(redactor.text("\u0007".repeat(100), 100)).toHaveLength(100);
     redactor.remember(secret);
     expect(redactor.text("a".repeat(200), 100)).toBe("a".repeat(100));
     expect(redactor.text("a".repeat(100), 100)).toBe("a".repeat(100));
@@ -209,6 +210,8 @@ describe("the redactor and long texts", () => {
       const text: unknown = Reflect.get(copy.cause as object, field);
       expect(String(text).length).toBeLessThanOrEqual(5_000);
       expect(String(redactor.cause(long)).length).toBeLessThanOrEqual(1_000);
+      const bells = redactor.cause(Object.assign(new Error("x"), { [field]: "\u0007".repeat(5_000) }));
+      expect(String(Reflect.get(bells as object, field)).length).toBeLessThanOrEqual(5_000);
     },
   );
 

@@ -48,12 +48,18 @@ describe("a document of the caller", () => {
     [{}, "a GraphQL document, got something else"],
     [null, "a GraphQL document, got something else"],
     [5, "a GraphQL document, got something else"],
+    [{ kind: "Name", value: "{ a }" }, "a GraphQL document, got something else"],
     [{ kind: "Document", definitions: [{ kind: "Query" }] }, "a GraphQL document, got something else"],
   ])("the document %j is rejected before anything is sent", async (document, message) => {
     await expect(read(document as string)).rejects.toMatchObject({
       code: "ARGUMENT_INVALID",
       message: `request: expected ${message}`,
     });
+  });
+
+  it("one that cannot be printed is rejected with the reason of the printer", async () => {
+    const document = { kind: "Document", definitions: [{ kind: "Query" }] };
+    await expect(read(document)).rejects.toMatchObject({ cause: expect.any(Error) });
   });
 
   it("a document is read once, and ever new texts do not fill the memory", async () => {
@@ -100,6 +106,7 @@ describe("the operations of a document", () => {
     "fragment query on mutation @subscription { id } mutation fragment { a { ...query } }",
     "query mutation { mutation: query } fragment F on A { b }",
     "query A { a } mutation B { b } { c } subscription { d }",
+    '{ a(b: """\n"" ) } mutation { b""") }',
     '{ a(b: """""", c: "", d: "\\u{1F600}") }',
   ])("are those that graphql-js finds in %s", (text) => {
     expect(findOperations(text)).toEqual(byGraphQL(text));

@@ -51,6 +51,15 @@ describe("parseEvent", () => {
   it.each([
     ["of the catalog", completed, ["addedLater"]],
     ["of a task", { ...completed, event: "task.paused", status: "PAUSED" }, ["addedLater"]],
+    [
+      "of a stage",
+      {
+        ...withoutKeys(exampleEvent("subtask.failed"), "errorMessage"),
+        event: "subtask.paused",
+        errorMessage: null,
+      },
+      ["addedLater", "taxPrepResult"],
+    ],
     ["of another name", { event: "invoice.paid" }, ["addedLater"]],
     ["with the fields of another kind", exampleEvent("documents.synced"), ["addedLater", "status"]],
   ])("parseEvent keeps the unknown fields of an event %s apart", (_name, event, names) => {
@@ -271,6 +280,17 @@ describe("payloadJsonSchema", () => {
     },
   );
 
+  it("schemas say which field belongs to another event", () => {
+    const issuesOf = (name: KnownEventName, change: object) =>
+      eventSchemas[name].safeParse({ ...exampleEvent(name), ...change }).error?.issues;
+    expect(issuesOf("documents.synced", { status: "COMPLETED" })).toMatchObject([
+      { message: "expected no field of another kind of event" },
+    ]);
+    expect(issuesOf("task.completed", { taskType: "BINDER" })).toMatchObject([
+      { path: ["taxPrepResult"], message: "expected no result of another type than TAX_PREP" },
+    ]);
+  });
+
   it("the JSON schema of another catalog has its task types", () => {
     const validate = new Ajv({ formats }).compile(payloadJsonSchema("task.running", ["ENTITY_REVIEW"]));
     const sent = exampleEvent("task.running");
@@ -353,6 +373,10 @@ describe("the issues of an event", () => {
   it.each([[{ event: 5 }], [{ event: null }], [{ event: {} }]])("of %j name its event", (value) => {
     expect(parseEvent(value)).toMatchObject({ ok: false, issues: [{ path: "event" }] });
   });
+});
+
+it.each(knownEventNames)("%s is an event of the catalog", (name) => {
+  expect(isKnownEvent(exampleEvent(name) as never)).toBe(true);
 });
 
 describe("a value of another type", () => {

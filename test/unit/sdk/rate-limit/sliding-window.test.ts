@@ -25,8 +25,7 @@ describe("the sliding window", () => {
   it("requests in flight count, however long they take", () => {
     const window = new SlidingWindow(limit);
     for (let count = 0; count < 3; count += 1) window.start();
-    expect(window.used(0)).toBe(3);
-    expect(window.used(600_000)).toBe(3);
+    expect([window.inFlight, window.used(0), window.used(600_000)]).toEqual([3, 3, 3]);
     expect(window.waitMs(0, 600_000)).toBeGreaterThan(0);
   });
 

@@ -61,15 +61,19 @@ describe("the start after a 429", () => {
     accept(start, 120);
     reject(start, 1_000, 20_000);
     accept(start, 120, 900);
-    expect([start.atOnceMax(50_000, 0), start.atOnceMax(70_000, 0)]).toEqual([1, 2]);
+    expect([start.atOnceMax(60_999, 0), start.atOnceMax(61_000, 0)]).toEqual([1, 2]);
     expect(start.waitMs(70_000, 2)).toBe(0);
     start.permitted(70_000);
     expect(start.waitMs(70_000, 2)).toBe(500);
+    accept(start, 5, 21_000 + returnMs);
+    expect(start.atOnceMax(70_000, 0)).toBe(5);
   });
 
   it("spreads calls over the rest of the window in which the counted requests leave, less a tenth", () => {
     const start = new SlowStart(limit, false);
     reject(start, 0, 24_000);
+    // One more of the same burst.
+    start.rejected(0, 20_000, 4_000, half);
     start.permitted(30_000);
     expect(start.waitMs(30_000, 0)).toBe((1.1 * 36_000) / 120);
     start.permitted(60_000);

@@ -8,6 +8,8 @@ import {
   type GraphQLResponse,
   networkFailure,
   parseRetryAfterMs,
+  readHeaders,
+  readResponseDetails,
 } from "../../../../sdk/request/classify-response.ts";
 
 describe("failureIn", () => {
@@ -64,9 +66,15 @@ describe("failureIn", () => {
       { errors: [{ message: "unauthorized user" }] },
       "GRAPHQL_ERROR unknown none",
     ],
+    [
+      "an error that says more before Unauthorized",
+      { errors: [{ message: "the user is unauthorized" }] },
+      "GRAPHQL_ERROR unknown none",
+    ],
     ["401 with a page", { status: 401, ...page }, "HTTP_REQUEST_REJECTED rejected fresh_token"],
     ["401 with a page that is GraphQL", { status: 401, ...page, isGraphQL: true }, tokenRejected],
     ["401 with plain text", { status: 401, isGraphQL: false, headers: type("text/plain") }, tokenRejected],
+    ["404", { status: 404 }, "HTTP_REQUEST_REJECTED rejected none"],
     ["403 with an error", { status: 403, errors: [other] }, "PERMISSION_DENIED rejected none"],
     ["400", { status: 400 }, "HTTP_REQUEST_REJECTED rejected none"],
     ["408", { status: 408 }, unavailable],
@@ -110,6 +118,7 @@ describe("failureIn", () => {
     ["Secret grace period must be between 0 and 604800", undefined, "SECRET_GRACE_PERIOD_OUT_OF_RANGE"],
     ["Webhook endpoint url must be an HTTPS URL", undefined, "WEBHOOK_ENDPOINT_URL_INVALID"],
     ["Invalid iterator", "BAD_USER_INPUT", "ITERATOR_INVALID"],
+    [" Invalid iterator ", undefined, "ITERATOR_INVALID"],
     ["Webhook endpoint not found", "NOT_FOUND", "NOT_FOUND"],
     ["Provider connection not found", undefined, "NOT_FOUND"],
     ['externalId "x" is already used in this connection', "CONFLICT", "CONFLICT"],
@@ -136,6 +145,14 @@ describe("failureIn", () => {
     );
     const plain = { headers: type("Text/Plain; charset=utf-8") };
     expect(failed(classify(plain)).message).toMatch(/got text\/plain \(HTTP 200\); check baseUrl/);
+    const odd = { ...page, status: 403, headers: type("1text/html") };
+    expect(failed(classify(odd)).message).toMatch(/^the service, or a proxy in front of it, rejected/);
+    for (const headers of [new Headers(), type("application/json")]) {
+      expect(failed(classify({ headers })).message).toMatch(/got something else \(HTTP 200\)/);
+    }
+    expect(failed(classify({ status: 300 })).message).toBe("expected a response, got HTTP 300");
+    expect(failed(classify({ status: 301 })).message).toMatch(/got a redirect \(HTTP 301\); check baseUrl/);
+    expect(failed(classify({ status: 429 })).message).toMatch(/requests of the key$/);
     const long = { headers: type(`text/${"a".repeat(80)}`) };
     expect(failed(classify(long)).message).toMatch(/got text\/a{60} \(/);
     expect(failed(classify({ status: 503, headers: retryAfter("7"), errors: [other] })).message).toMatch(
@@ -222,6 +239,37 @@ describe("failureIn", () => {
   });
 });
 
+describe("the details of a response", () => {
+  const redactor = createRedactor();
+  const detailsOf = (extensions: object) =>
+    readResponseDetails({ status: 200, headers: new Headers(), extensions }, redactor);
+
+  it("have 100 headers at most, and no cookies", () => {
+    const headers = new Headers({ "set-cookie2": "a", "x-set-cookie": "b", "set-cookie-policy": "c" });
+    headers.append("set-cookie", "d");
+    expect(readHeaders(headers, redactor)).toEqual({ "x-set-cookie": "b", "set-cookie-policy": "c" });
+    const many = new Headers(Array.from({ length: 101 }, (_, index) => [`x-${index}`, "v"]));
+    expect(Object.keys(readHeaders(many, redactor))).toHaveLength(100);
+  });
+
+  it("have the first 100 fields of each object, 1,000 in all and five levels below the extensions", () => {
+    const list = [1, "a", null, [true]];
+    const sixLevels = { l: { l: { l: { l: { l: { l: {} } } } } } };
+    expect(detailsOf({ list, ...sixLevels }).extensions).toEqual({
+      list,
+      l: { l: { l: { l: { l: { l: undefined } } } } },
+    });
+    const lists = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [index, Array(101).fill(1)]));
+    const copied = Object.values(detailsOf(lists).extensions ?? {}) as unknown[][];
+    expect(copied[0]).toHaveLength(100);
+    expect(copied.length + copied.flat().length).toBe(1_000);
+  });
+
+  it.each(["", 5, null])("have the second name of a request id where the first is %j", (requestId) => {
+    expect(detailsOf({ requestId, request_id: "r" }).requestId).toBe("r");
+  });
+});
+
 describe("Retry-After", () => {
   const nowMs = Date.UTC(2026, 0, 15, 12);
   const parse = (value: string, date?: string) =>
@@ -241,12 +289,15 @@ describe("Retry-After", () => {
   });
 
   const unusable = ["", "-5", "1.5", "1e3", "0x10", "NaN", "60s", "1 Jan", "60, 60"];
-  it.each([...unusable, "2026-01-15T12:00:30Z", "Thu, 99 Jan 2026 12:00:30 GMT"])(
-    "Retry-After: %j is ignored",
-    (value) => {
-      expect(parse(value)).toBeUndefined();
-    },
-  );
+  it.each([
+    ...unusable,
+    "2026-01-15T12:00:30Z",
+    "Thu, 99 Jan 2026 12:00:30 GMT",
+    "at Thu, 15 Jan 2026 12:00:30 GMT",
+    "Thu, 15 Jan 2026 12:00:30 GMT+01:00",
+  ])("Retry-After: %j is ignored", (value) => {
+    expect(parse(value)).toBeUndefined();
+  });
 
   it("a Retry-After date is compared with the Date header", () => {
     const wayOff = "Thu, 15 Jan 2026 18:00:00 GMT";
@@ -326,6 +377,7 @@ describe("networkFailure", () => {
   it.each([
     ...["Failed to fetch", "NetworkError when attempting to fetch resource.", "Load failed"],
     ...["Network request failed", "error sending request for url (http://h/)", "fetch failed", "terminated"],
+    ...["a fetch: no", "it Failed to parse URL", "they Cannot read it", "their undefined is not ours"],
   ])("a TypeError that browsers throw for a lost connection, %s, is one", (message) => {
     expect(of(new TypeError(message))).toMatchObject(lost);
   });
@@ -336,12 +388,20 @@ describe("networkFailure", () => {
     "Failed to construct 'Request': member signal is not of type AbortSignal.",
     "Failed to execute 'fetch' on 'Window': invalid name",
     "Window.fetch: a is not a valid value",
+    "fetch: a is not a valid value",
+    "Request constructor: Expected input to be a string.",
+    "Request: a is not a valid value",
+    "Request with GET: it has a body",
+    "Headers: a is not a valid value",
+    "HeadersInit: a is not a valid value",
+    "Failed to parse URL from a",
   ])("what fetch says of its arguments, %s, is no lost connection", (message) => {
     expect(of(new TypeError(message))).toMatchObject({
       code: "CONFIGURATION_INVALID",
       outcome: "not_sent",
       remedy: "none",
       message: expect.stringContaining("check the option fetch"),
+      cause: { message },
     });
     // Others may throw such a text after they have sent something.
     expect(of(new Error(message))).toMatchObject(lost);
@@ -351,6 +411,7 @@ describe("networkFailure", () => {
     ["TypeError", "x is not a function"],
     ["TypeError", "Cannot read properties of undefined (reading 'get')"],
     ["ReferenceError", "agent is not defined"],
+    ["SyntaxError", "Unexpected end of JSON input"],
     ["RangeError", "Maximum call stack size exceeded"],
   ])("a %s of the option fetch, %s, is not repeated", (name, message) => {
     expect(of(Object.assign(new Error(message), { name }))).toMatchObject({
@@ -359,6 +420,7 @@ describe("networkFailure", () => {
       remedy: "none",
       message: `expected the option fetch to return a Response, got a ${name} (${message})`,
     });
+    expect(of(new Error(message))).toMatchObject(lost);
   });
 
   it.each(["connect", "getaddrinfo"])("proves for the call %s that nothing was sent", (syscall) => {
@@ -389,10 +451,12 @@ describe("networkFailure", () => {
     expect(of(error)).toMatchObject({ ...notReached("ECONNREFUSED"), cause: { code: "lower" } });
   });
 
-  const noCodes = ["AB", "abc", "1AB", `A${"B".repeat(61)}`, "AB-C", 12, ["ABC"]];
+  const noCodes = ["AB", "abc", "1AB", `A${"B".repeat(61)}`, "AB-C", 12, ["ABC"], ["ECONNREFUSED"]];
   it.each([
     ...noCodes.map((code) => [code, ""] as const),
-    ...["ABC", `A${"B".repeat(60)}`].map((code) => [code, ` (${code})`] as const),
+    ...["ABC", `A${"B".repeat(60)}`, "XCERT_OLD", "XECONNREFUSED", "ECONNREFUSEDX"].map(
+      (code) => [code, ` (${code})`] as const,
+    ),
   ])("adds for the code %s to its message: %j", (code, added) => {
     expect(of(coded(code)).message).toBe(`the connection to service.example was lost${added}`);
   });
