@@ -19,9 +19,11 @@ const sourcesByName = (folder: string) => {
     readFileSync(join(root, folder, "package.json"), "utf8"),
   ) as Package;
   return Object.entries(exports).flatMap(([path, target]) => {
-    const source = typeof target === "string" ? undefined : target["workspace-tasks-source"];
+    const ownName = path === target ? path : undefined;
+    const source = typeof target === "string" ? ownName : target["workspace-tasks-source"];
     if (source === undefined) return [];
-    return [{ find: new RegExp(`^${name}${path.slice(1)}$`), replacement: join(root, folder, source) }];
+    const find = new RegExp(`^${name}${path.slice(1).replace("*", "(.+)")}$`);
+    return [{ find, replacement: join(root, folder, source.replace("*", "$1")) }];
   });
 };
 
