@@ -42,7 +42,7 @@ function check({ name, manifest, entries }, tarball) {
   if (texts.includes("@include:")) fail(`${name}: a document lacks a table that it includes`);
   const types = files.filter((file) => /\.d\.[cm]?ts$/.test(file)).map((file) => `package/${file}`);
   const declared = run("tar", ["-xzOf", basename(tarball), ...types], folder).stdout;
-  if (declared.includes("Uint8Array<"))
+  if (declared.replace(/\/\*.*?\*\//gs, "").includes("Uint8Array<"))
     fail(`${name}: types that TypeScript before 5.7 does not have: Uint8Array<…>`);
   const attw = ["node_modules/@arethetypeswrong/cli/dist/index.js", tarball, "--no-emoji"];
   const notCode = [
