@@ -430,7 +430,7 @@ const refusedBeforeSending = /^(?:bad port$|Proxy response \(\d{3}\))/;
 
 // How fetch says that it does not take its arguments, in Node and in browsers: it checks them before it sends anything.
 const argumentMessages =
-  /^(?:(?:Window\.)?fetch|Request(?:Init| constructor)?|Headers(?:Init|\.\w+)?)\b[^:]*: |^Failed to (?:construct '|parse URL|execute 'fetch')/;
+  /^(?:(?:Window\.)?fetch|(?:Request|Headers)(?:Init)?)\b[^:]*: |^Failed to (?:construct '|parse URL|execute 'fetch')/;
 
 // What engines say of a mistake in a program. A TypeError alone says nothing: browsers throw it for a lost connection.
 const mistakeMessages =

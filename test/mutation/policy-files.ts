@@ -33,7 +33,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   ],
   "mock-server/graphql/media-type.ts": ["test/integration/conformance/transport.test.ts"],
   "mock-server/time/heap.ts": [],
-  "mock-server/time/duration.ts": ["test/unit/mock-server/time/virtual-clock.test.ts"],
+  "mock-server/time/duration.ts": [],
   "mock-server/world/fault-store.ts": [],
   "mock-server/world/random.ts": [],
   "mock-server/world/rate-limit.ts": ["test/integration/conformance/rate-limit.test.ts"],

@@ -5,6 +5,7 @@ import {
   checkSlice,
   decodeIterator,
   encodeIterator,
+  findRecord,
   newestFirst,
   tasksOfWorkspace,
   touch,
@@ -94,6 +95,12 @@ it("a group has what was added since, in order of creation, and each world has i
   expect(ids()).toEqual(all);
   expect(tasksOfWorkspace(one.world, "another")).toEqual([]);
   expect(tasksOfWorkspace(other.world, other.workspaceId)).toEqual([]);
+});
+
+it("the first record that matches is found, in order of creation", () => {
+  const records = new Map([3, 1, 2].map((number) => [`record-${number}`, number]));
+  expect(findRecord(records, (number) => number < 3)).toBe(1);
+  expect(findRecord(records, (number) => number > 3)).toBeUndefined();
 });
 
 it("the newest are found without reading the others", () => {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  checkDurationMs,
   durationMsMax,
   isoTime,
   isoTimeOrNull,
@@ -26,6 +27,13 @@ it.each(["", "3", "m", "-3m", "3 m", "3x", "3m!", "ms3", ["3m"], -1, Number.NaN,
     expect(parseDurationMs(text)).toBeUndefined();
   },
 );
+
+it("what is no duration is an error that names the argument", () => {
+  expect(checkDurationMs("clock.advance: by", "3m")).toBe(180_000);
+  expect(() => checkDurationMs("clock.advance: by", "3x")).toThrow(
+    'clock.advance: by: expected milliseconds or text such as "90s"',
+  );
+});
 
 it("a stage takes at most 100 years", () => {
   expect(durationMsMax).toBe(parseDurationMs("36525d"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isNestedDeeper, parseJsonText } from "../../../../sdk/kernel/json.ts";
+import { isNestedDeeper, jsonOrUndefined, parseJson, parseJsonText } from "../../../../sdk/kernel/json.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -55,9 +55,29 @@ describe("isNestedDeeper", () => {
   });
 });
 
+describe("parseJson", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  it("reads a document of at most the depth, in UTF-8", () => {
+    expect(parseJson(bytes('[["é"]]'), 2)).toEqual([["é"]]);
+    expect(() => parseJson(bytes("[[[]]]"), 2)).toThrow(new RangeError("nested more than 2 levels deep"));
+    expect(() => parseJson(Uint8Array.of(0x22, 0xe9, 0x22), 2)).toThrow(TypeError);
+  });
+});
+
+it("what is no JSON is undefined", () => {
+  expect(jsonOrUndefined("[1]")).toEqual([1]);
+  expect(jsonOrUndefined("[1")).toBeUndefined();
+});
+
 describe("parseJsonText", () => {
   it("reads a file with a byte order mark", () => {
     expect(parseJsonText('\ufeff{ "a": [1] }\n')).toEqual({ a: [1] });
+    expect(parseJsonText('{ "a": "\ufeff" }')).toEqual({ a: "\ufeff" });
+  });
+
+  it("passes the error of the parser on as the cause", () => {
+    expect(() => parseJsonText("{")).toThrow(expect.objectContaining({ cause: expect.any(SyntaxError) }));
   });
 
   it.each([
@@ -68,6 +88,7 @@ describe("parseJsonText", () => {
     ["text behind the value", "{}\n\nx\n", 3],
     ["a comment", '{\n  // why\n  "a": 1\n}', 2],
     ["an end too early", '{\n  "a": 1,\n', 3],
+    ["a list without an end", "[\n  1,\n", 3],
     ["nothing", "", 1],
   ])("names the line of %s", (_, text, line) => {
     expect(() => parseJsonText(text)).toThrow(new RegExp(`^line ${line}: `));
