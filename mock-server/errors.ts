@@ -58,6 +58,11 @@ export interface MockServerErrorOptions extends ErrorOptions {
 
 /** The base of all errors of the mock server. */
 export class MockServerError extends Error {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(MockServerError, "name", { value: "MockServerError" });
+  }
+
   readonly code: MockServerErrorCode;
   /** The fields of a body or query that are wrong. */
   readonly issues: readonly MockServerIssue[];

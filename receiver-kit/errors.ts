@@ -75,6 +75,11 @@ const brand: unique symbol = Symbol.for("workspace-tasks/receiver-error/v1") as 
 
 /** The base of all errors of the receiver kit. Its message never contains a secret, a body or an expected signature. */
 export class ReceiverError extends Error {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(ReceiverError, "name", { value: "ReceiverError" });
+  }
+
   readonly code: ReceiverErrorCode;
   /** How long the sender is asked to wait: 5 for `INBOX_UNAVAILABLE` and `BROKER_UNAVAILABLE`, 30 for `BACKLOG_FULL` unless given. */
   readonly retryAfterSeconds: number | undefined;
@@ -98,6 +103,11 @@ const defaultRetryAfterSeconds: Partial<Record<ReceiverErrorCode, number>> = {
 
 /** A request that was rejected before anything was stored. The message is for the receiver's log, not for the sender. */
 export class WebhookRejectedError extends ReceiverError {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(WebhookRejectedError, "name", { value: "WebhookRejectedError" });
+  }
+
   declare readonly code: WebhookRejectionCode;
   /** HTTP status of the response. */
   readonly status: number;
@@ -117,6 +127,11 @@ export class WebhookRejectedError extends ReceiverError {
 
 /** Thrown by a handler when a retry cannot help: the event is dead at once, until it is replayed. */
 export class NonRetryableError extends ReceiverError {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(NonRetryableError, "name", { value: "NonRetryableError" });
+  }
+
   constructor(message: string, options?: ReceiverErrorOptions) {
     super("NON_RETRYABLE", message, options);
   }

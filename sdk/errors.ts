@@ -90,6 +90,11 @@ const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 
 /** An error of the SDK; `code` says which. Nothing that it prints contains a key, a token or a signing secret. */
 export class WorkspaceTasksError extends Error {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(WorkspaceTasksError, "name", { value: "WorkspaceTasksError" });
+  }
+
   readonly code: ErrorCode;
   readonly outcome: Outcome;
   /** Requests sent for this call, the failed one included; token exchanges do not count. */

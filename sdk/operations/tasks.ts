@@ -126,6 +126,11 @@ export interface WaitForTaskOptions {
 
 /** The task that `tasks.waitFor` waited for is `FAILED`. `task` is its last state, with its stages and `errorMessage`. */
 export class TaskFailedError extends WorkspaceTasksError {
+  // Its own name, because a bundler that minifies gives the class another.
+  static {
+    Object.defineProperty(TaskFailedError, "name", { value: "TaskFailedError" });
+  }
+
   // Private, so that printing the error does not print the task's content.
   readonly #task: Task;
 
