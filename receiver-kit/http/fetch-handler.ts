@@ -32,10 +32,22 @@ export async function handleFetch(sink: DeliverySink, request: Request): Promise
 
 async function readFetchBody(request: Request, bodies: ReceivingBodies, clock: Clock): Promise<Uint8Array> {
   const { limits } = bodies;
-  checkHeaders(request.headers.get("content-encoding"), request.headers.get("content-length"), limits);
+  const contentLength = request.headers.get("content-length");
+  checkHeaders(request.headers.get("content-encoding"), contentLength, limits);
   if (request.bodyUsed || request.body?.locked) throw bodyConsumed();
-  if (!request.body) return new Uint8Array();
-  const reader = request.body.getReader();
+  const bytes = request.body ? await readStream(request.body, bodies, clock) : new Uint8Array();
+  // A server that has responded, as when the promise of `fetch` is not returned to it, ends the body without a byte.
+  if (bytes.length === 0 && Number(contentLength) > 0) throw bodyConsumed();
+  return bytes;
+}
+
+async function readStream(
+  stream: ReadableStream<Uint8Array>,
+  bodies: ReceivingBodies,
+  clock: Clock,
+): Promise<Uint8Array> {
+  const { limits } = bodies;
+  const reader = stream.getReader();
   const rejected = deferred<never>();
   const body = bodies.start(rejected.reject);
   try {

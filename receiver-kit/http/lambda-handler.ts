@@ -6,6 +6,7 @@ import type { RequestLimits } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import { tooLarge } from "./receiving-bodies.ts";
 import { checkHeaders } from "./request-body.ts";
+import type { WebhookResponse } from "./responses.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "./webhook-handler.ts";
 
 /** The fields that are read of an event of API Gateway (payload 1.0 and 2.0), a function URL or a load balancer. */
@@ -26,6 +27,8 @@ export interface LambdaRequest {
 export interface LambdaResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
+  /** For load balancers that pass lists of headers: these read no other field. */
+  readonly multiValueHeaders?: Record<string, string[]>;
   readonly body: string;
 }
 
@@ -49,13 +52,21 @@ export function lambdaHandler(receiver: DeliverySink): LambdaHandler {
       headers: headersOf(request),
       readBody: async () => readBody(request, limits),
     });
-    return { statusCode: status, headers: { ...headers }, body };
+    return { statusCode: status, ...headersFor(request, headers), body };
   };
 }
 
 function methodOf({ httpMethod, requestContext }: LambdaRequest): string | undefined {
   const { http } = (requestContext ?? {}) as { readonly http?: { readonly method?: string } | undefined };
   return httpMethod ?? http?.method;
+}
+
+function headersFor(
+  { headers, multiValueHeaders }: LambdaRequest,
+  sent: WebhookResponse["headers"],
+): Pick<LambdaResponse, "headers" | "multiValueHeaders"> {
+  const lists = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, [value]]));
+  return { headers: { ...sent }, ...(!headers && multiValueHeaders && { multiValueHeaders: lists }) };
 }
 
 /** Where there is a list of repeated headers, the other field has only the last of each. */

@@ -12,12 +12,13 @@ export interface WebhookResponse {
 
 export const acknowledged = createResponse(200, { received: true });
 
-/** How to mount the receiver when something read the body before it. */
+/** How to mount the receiver when something read the body before it, or ended the request. */
 export const mountingHint =
   "the request body was read before the webhook receiver saw it, so its signature cannot be checked. " +
   "mount the receiver before express.json() and other body parsers: " +
   "Express and NestJS: app.use(path, webhookMiddleware(receiver)) before the parser, or keep the bytes as request.rawBody; " +
-  "Koa: the route before koa-bodyparser; Fastify: removeAllContentTypeParsers() in the scope of the route. " +
+  "Koa: the route before koa-bodyparser; Fastify: removeAllContentTypeParsers() in the scope of the route; " +
+  "Next.js and Hono: call receiver.fetch(request) before request.json(), and return its promise. " +
   "see docs/recipes/http-frameworks.md in the package";
 
 const rejections: Readonly<Record<number, WebhookResponse>> = {

@@ -139,6 +139,25 @@ describe("handleFetch", () => {
     expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
   });
 
+  it.each([
+    ["without a stream", {}],
+    ["of a stream that ended at once", { body: ReadableStream.from([]), duplex: "half" }],
+  ])("takes an empty body %s for one that was read before, where its length says that it had bytes", async (_, init) => {
+    const recorded = recordingSink();
+    const headers = { ...delivery.headers, "content-length": String(delivery.body.length) };
+    const request = new Request(url, { method: "POST", headers, ...init });
+    expect((await handleFetch(recorded.sink, request)).status).toBe(500);
+    expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
+    expect(recorded.rejections[0]?.message).toContain("receiver.fetch(request)");
+  });
+
+  it("verifies an empty body whose length is 0", async () => {
+    const recorded = recordingSink();
+    const headers = { ...delivery.headers, "content-length": "0" };
+    await handleFetch(recorded.sink, new Request(url, { method: "POST", headers }));
+    expect(codeOf(recorded)).toEqual(["SIGNATURE_MISMATCH"]);
+  });
+
   it("responds 408 at the time limit and cancels the stream of the body", async () => {
     const recorded = recordingSink();
     let cancelled: unknown;

@@ -65,6 +65,19 @@ describe("lambdaHandler", () => {
     expect((await receiver.stats()).ingest).toMatchObject({ accepted: 1, duplicates: 1, conflicts: 0 });
   });
 
+  it("responds with lists of headers where the request has nothing else", async () => {
+    const { receiver, handler } = start();
+    await receiver.close();
+    const responses = Object.keys(shapes).map(async (name) => {
+      const { multiValueHeaders } = await handler({ ...shapeOf(name)(delivery().headers), body });
+      return [name, multiValueHeaders?.["retry-after"]];
+    });
+    expect(Object.fromEntries(await Promise.all(responses))).toEqual({
+      ...Object.fromEntries(Object.keys(shapes).map((name) => [name, undefined])),
+      "load balancer with lists of headers": ["5"],
+    });
+  });
+
   it.each(Object.keys(shapes))("rejects what is wrong in the shape of a %s", async (name) => {
     const { receiver, handler } = start(secretX);
     const { headers } = delivery();
