@@ -22,7 +22,14 @@ it("errors have the names of their classes in a minified bundle", async () => {
     const isMinified = { bundle: true, minify: true, platform: "node", format: "esm" } as const;
     const conditions = ["workspace-tasks-source"];
     const stdin = { contents: entry, resolveDir: import.meta.dirname };
-    await build({ ...isMinified, stdin, outfile, conditions, external: ["pg", "libsql"], logLevel: "silent" });
+    await build({
+      ...isMinified,
+      stdin,
+      outfile,
+      conditions,
+      external: ["pg", "libsql"],
+      logLevel: "silent",
+    });
     const exports: Exports = await import(pathToFileURL(outfile).href);
     const names = Object.entries(exports).filter(([, value]) => isErrorClass(value));
     expect(names.length).toBeGreaterThanOrEqual(6);

@@ -142,14 +142,17 @@ describe("handleFetch", () => {
   it.each([
     ["without a stream", {}],
     ["of a stream that ended at once", { body: ReadableStream.from([]), duplex: "half" }],
-  ])("takes an empty body %s for one that was read before, where its length says that it had bytes", async (_, init) => {
-    const recorded = recordingSink();
-    const headers = { ...delivery.headers, "content-length": String(delivery.body.length) };
-    const request = new Request(url, { method: "POST", headers, ...init });
-    expect((await handleFetch(recorded.sink, request)).status).toBe(500);
-    expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
-    expect(recorded.rejections[0]?.message).toContain("receiver.fetch(request)");
-  });
+  ])(
+    "takes an empty body %s for one that was read before, where its length says that it had bytes",
+    async (_, init) => {
+      const recorded = recordingSink();
+      const headers = { ...delivery.headers, "content-length": String(delivery.body.length) };
+      const request = new Request(url, { method: "POST", headers, ...init });
+      expect((await handleFetch(recorded.sink, request)).status).toBe(500);
+      expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
+      expect(recorded.rejections[0]?.message).toContain("receiver.fetch(request)");
+    },
+  );
 
   it("verifies an empty body whose length is 0", async () => {
     const recorded = recordingSink();
