@@ -141,7 +141,7 @@ describe("handleFetch", () => {
 
   it.each([
     ["without a stream", {}],
-    ["of a stream that ended at once", { body: ReadableStream.from([]), duplex: "half" }],
+    ["of a stream that ended at once", { body: ReadableStream.from([]), duplex: "half" } as RequestInit],
   ])(
     "takes an empty body %s for one that was read before, where its length says that it had bytes",
     async (_, init) => {
