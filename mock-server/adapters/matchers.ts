@@ -1,7 +1,6 @@
 // The matchers of vitest and Jest, without an import of either.
 
-import type { ControlApi } from "../control/control-api.ts";
-import { expectationTimeoutMs } from "../control/control-api.ts";
+import { type ControlApi, expectationTimeoutMs } from "../control/control-api.ts";
 import type { ExpectedDeliveries } from "../control/deliveries.ts";
 import type { ExpectedRequests } from "../control/requests.ts";
 import { isMockServerError, MockServerError } from "../errors.ts";

@@ -3,14 +3,6 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import {
-  type CommandIo,
-  defineCommand,
-  noArgument,
-  toggle,
-  UsageError,
-  writeNotice,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SeedView } from "../control/settings.ts";
@@ -24,8 +16,8 @@ const portDefault = 4010;
 const flags = {
   port: portFlag(portDefault),
   ...mockFlagsWith("print the secret"),
-  json: toggle("print one line of JSON when ready, and no log"),
-  quiet: toggle("no log of requests and deliveries"),
+  json: cli.toggle("print one line of JSON when ready, and no log"),
+  quiet: cli.toggle("no log of requests and deliveries"),
 };
 
 const runMock = cli.defineCommand({
@@ -108,11 +100,11 @@ const networkWarning = (host: string) =>
 const execFlags = {
   port: portFlag(0),
   ...mockFlagsWith("pass the secret on"),
-  verbose: toggle("log requests and deliveries to stderr"),
+  verbose: cli.toggle("log requests and deliveries to stderr"),
 };
 
 /** Runs `workspace-tasks mock exec` and returns the command's exit code. */
-export const runExecCommand = defineCommand({
+export const runExecCommand = cli.defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
   about: `Runs the command while a mock runs, with these variables; URLs go to stderr.
@@ -124,13 +116,13 @@ No other WORKSPACE_TASKS_ variable is passed; -- env <name>=<value> … sets one
 127 no such command; 126 the command could not be run; 1 the mock could not
 start; 2 wrong arguments.`,
   async run({ flags, positionals, rest }, io) {
-    noArgument({ positionals, rest: [] }, "flags, then -- and the command");
+    cli.noArgument({ positionals, rest: [] }, "flags, then -- and the command");
     const [file, ...args] = rest;
-    if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(flags, (message) => writeNotice(io, "mock exec", message));
+    if (file === undefined) throw new cli.UsageError("expected a command after --, such as -- npm test");
+    const running = await startMock(flags, (message) => cli.writeNotice(io, "mock exec", message));
     const { mock } = running;
-    writeNotice(io, "mock exec", `mock at ${mock.baseUrl}`);
-    writeNotice(io, "mock exec", `inspector ${mock.inspectorUrl}`);
+    cli.writeNotice(io, "mock exec", `mock at ${mock.baseUrl}`);
+    cli.writeNotice(io, "mock exec", `inspector ${mock.inspectorUrl}`);
     // The output of the command is its own.
     const stopLog = flags.verbose
       ? logMock(mock, { ...io, stdout: io.stderr, isTTY: io.stderr.isTTY })
@@ -147,7 +139,7 @@ start; 2 wrong arguments.`,
 function spawnChild(
   running: RunningMock,
   { file, args }: { readonly file: string; readonly args: readonly string[] },
-  io: CommandIo,
+  io: cli.CommandIo,
 ): Promise<number> {
   const child = spawn(file, args, { stdio: "inherit", env: childEnv(io, variablesOf(running)) });
   // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice. Behind `| tee`
@@ -172,19 +164,23 @@ function spawnChild(
 }
 
 /** With production's inbox or secret beside the mock's URL and key, a test would mix the two. */
-function childEnv(io: CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+function childEnv(io: cli.CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const { env } = io;
   const family = Object.keys(env).filter((name) => name.toUpperCase().startsWith("WORKSPACE_TASKS_"));
   const foreign = family.filter((name) => !Object.hasOwn(own, name));
   if (foreign.length > 0)
-    writeNotice(io, "mock exec", `not passed to the command: ${foreign.join(", ")}; see mock exec --help`);
+    cli.writeNotice(
+      io,
+      "mock exec",
+      `not passed to the command: ${foreign.join(", ")}; see mock exec --help`,
+    );
   return { ...env, ...Object.fromEntries(foreign.map((name) => [name, undefined])), ...own };
 }
 
-function notStarted(file: string, error: Error, io: CommandIo): number {
+function notStarted(file: string, error: Error, io: cli.CommandIo): number {
   const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
-  writeNotice(io, "mock exec", `the command ${JSON.stringify(file)} ${reason}`);
+  cli.writeNotice(io, "mock exec", `the command ${JSON.stringify(file)} ${reason}`);
   return isFound ? 126 : 127;
 }
 
@@ -199,7 +195,7 @@ const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
 });
 
 /** Logs what happens in a mock and its worlds; the function that is returned stops it. */
-function logMock(mock: MockServer, io: CommandIo): () => void {
+function logMock(mock: MockServer, io: cli.CommandIo): () => void {
   const output = createLogOutput(io);
   // Weak: a world that is dropped, such as that of each test, must not stay in memory.
   const stops = new WeakMap<MockWorld, () => void>();

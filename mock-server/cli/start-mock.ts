@@ -1,5 +1,4 @@
-import * as flags from "@workspace-tasks/kernel/cli/command-line.ts";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { isHostName, isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isHttpUrl, isReceiverUrl } from "../checks.ts";
@@ -62,7 +61,7 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
     return { mock, signingSecret, stop };
   } catch (error) {
     await mock.close();
-    throw isMockServerError(error) ? new CommandError(error.message) : error;
+    throw isMockServerError(error) ? new cli.CommandError(error.message) : error;
   }
 }
 
@@ -71,7 +70,7 @@ async function saveState(mock: MockServer, file: StateFile, warn: Warn): Promise
   const problem = (error: unknown) => `--state: cannot write ${path}: ${reasonOf(error)}`;
   const warnOnce = (error: unknown) => warn(`${problem(error)}; tries again after the next change`);
   const fail = (remedy: string) => (error: unknown) => {
-    throw new CommandError(`${problem(error)}${remedy}`);
+    throw new cli.CommandError(`${problem(error)}${remedy}`);
   };
   const saving = await autosave(mock, file, warnOnce).catch(fail("; choose another file"));
   return { stop: () => saving.stop().catch(fail("")) };
@@ -85,12 +84,12 @@ async function lockStateFile(path: string, warn: Warn): Promise<FileLock> {
     .then((found) => lockFile(found, { onWait }))
     .catch(unusable(path));
   if (typeof lock !== "string") return lock;
-  throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
+  throw new cli.CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
 const unusable = (path: string) => (error: unknown) => {
   const reason = `${reasonOf(error)}; choose another file, or move this one away`;
-  throw new CommandError(`--state: cannot use ${path}: ${reason}`);
+  throw new cli.CommandError(`--state: cannot use ${path}: ${reason}`);
 };
 
 /** Registers the endpoint unless the restored state has it. Returns its signing secret. */
@@ -104,17 +103,17 @@ async function registerReceiver({ control }: MockServer, url: string): Promise<s
 function explainStart(error: unknown, { port, host }: MockOptions): unknown {
   switch (reasonOf(error)) {
     case "EADDRINUSE":
-      return new CommandError(
+      return new cli.CommandError(
         `--port: ${port} is in use; stop the program that uses it, or choose another port`,
       );
     case "EACCES":
-      return new CommandError(`--port: ${port} is reserved by the system; choose one above 1023`);
+      return new cli.CommandError(`--port: ${port} is reserved by the system; choose one above 1023`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return new CommandError(`--host: this computer has no address ${host}; choose another`);
+      return new cli.CommandError(`--host: this computer has no address ${host}; choose another`);
     default:
-      return isMockServerError(error) ? new CommandError(error.message) : error;
+      return isMockServerError(error) ? new cli.CommandError(error.message) : error;
   }
 }
 
@@ -135,7 +134,7 @@ function withDeliveries(
   checkReceiver(url, changes);
   const { host, hostname } = new URL(url);
   if (deliverOnly === "loopback" && !isLoopbackHost(hostname))
-    throw new UsageError(
+    throw new cli.UsageError(
       `--deliver-only: loopback sends nothing to ${host} of --deliver-to; omit one of them`,
     );
   const { seedData = defaultSettings.seedData } = changes ?? {};
@@ -151,9 +150,9 @@ function checkReceiver(url: string, changes: SettingsChanges | undefined): void 
   const got = `got ${JSON.stringify(url)}`;
   const { hostname } = new URL(url);
   if (isLoopbackHost(hostname))
-    throw new UsageError(`--deliver-to: expected an https URL, as allowLoopbackHttp is false, ${got}`);
+    throw new cli.UsageError(`--deliver-to: expected an https URL, as allowLoopbackHttp is false, ${got}`);
   const name = withoutBrackets(hostname);
-  throw new UsageError(
+  throw new cli.UsageError(
     `--deliver-to: expected ${receiverExpected}, ${got}; for plain HTTP to the container or computer ${name} add --allow-http-host ${name}`,
   );
 }
@@ -239,41 +238,41 @@ const receiverExpected =
 
 /** The flags that `mock` and `mock exec` share. @param secret what becomes of that of `--deliver-to` */
 export const mockFlagsWith = (secret: string) => ({
-  host: flags.text("<name>", "address to listen on", "127.0.0.1"),
-  clock: flags.choice(["real", "virtual"], "virtual: moves only on command", "real"),
-  seed: flags.wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
+  host: cli.text("<name>", "address to listen on", "127.0.0.1"),
+  clock: cli.choice(["real", "virtual"], "virtual: moves only on command", "real"),
+  seed: cli.wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     fallback: 1,
   }),
-  state: flags.text("<file.json>", "resume from this snapshot, and update it"),
-  deliverTo: flags.flag("<url>", `send every event there, ${secret}`, {
+  state: cli.text("<file.json>", "resume from this snapshot, and update it"),
+  deliverTo: cli.flag("<url>", `send every event there, ${secret}`, {
     parse: (value) => (isHttpUrl(value) ? value : undefined),
     expected: receiverExpected,
   }),
-  allowHttpHost: flags.list(
+  allowHttpHost: cli.list(
     "<name>",
     "also deliver over plain HTTP to this host, such as another container; repeatable",
     { accepts: isHostName, expected: "a host name without a port" },
   ),
-  deliverOnly: flags.choice(["loopback"], "send no delivery to another computer"),
-  chaos: flags.choice(["contract"], "duplicate, delay and reorder deliveries"),
-  settings: flags.text("<file.json>", "retry schedule, limits, seed data, …"),
-  set: flags.repeated("<name>=<value>", "a setting: rateLimit.requests=5; repeatable"),
-  allowHost: flags.list("<name>", "serve under this host name too; repeatable", {
+  deliverOnly: cli.choice(["loopback"], "send no delivery to another computer"),
+  chaos: cli.choice(["contract"], "duplicate, delay and reorder deliveries"),
+  settings: cli.text("<file.json>", "retry schedule, limits, seed data, …"),
+  set: cli.repeated("<name>=<value>", "a setting: rateLimit.requests=5; repeatable"),
+  allowHost: cli.list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,
     expected: "a host name without a port",
   }),
-  allowOrigin: flags.list("<origin>", "serve web pages of this origin; repeatable", {
+  allowOrigin: cli.list("<origin>", "serve web pages of this origin; repeatable", {
     accepts: isOrigin,
     expected: "an origin such as http://localhost:3000",
   }),
 });
 
 export const portFlag = (fallback: number) =>
-  flags.wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
+  cli.wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
 
-type MockOptions = flags.FlagValues<ReturnType<typeof mockFlagsWith>> & { readonly port: number };
+type MockOptions = cli.FlagValues<ReturnType<typeof mockFlagsWith>> & { readonly port: number };
 
 function serverOptionsOf(options: MockOptions, settings: SettingsChanges | undefined): MockServerOptions {
   const { port, host, clock, seed, deliverOnly, chaos, allowHost, allowOrigin } = options;

@@ -11,7 +11,6 @@ import { attemptSchema, type DeliveryRecord, deliveryStatusSchema } from "../sta
 import { isoTime, isoTimeOrNull, waitTimeoutMs } from "../time/duration.ts";
 import type { NumberedActivity, World } from "../world/world.ts";
 import * as fields from "./fields.ts";
-import { barsQuery, histogramOf } from "./fields.ts";
 import {
   countByTime,
   createRangeFilter,
@@ -132,8 +131,8 @@ export const deliveryRoutes = {
   }),
   countDeliveries: defineRoute("GET /deliveries/histogram", {
     summary: "How many deliveries were created per interval, by what became of them.",
-    input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(outcome),
+    input: z.strictObject({ ...listed, ...fields.barsQuery }),
+    response: fields.histogramOf(outcome),
     run({ worlds: { current: world } }, { bars, ...filter } = {}) {
       const items = [...candidates(world, filter)]
         .filter(createDeliveryFilter(world, filter))

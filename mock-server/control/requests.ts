@@ -10,7 +10,6 @@ import { waitTimeoutMs } from "../time/duration.ts";
 import type { RoundTrip } from "../world/request-journal.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import * as fields from "./fields.ts";
-import { barsQuery, histogramOf } from "./fields.ts";
 import {
   countByTime,
   createRangeFilter,
@@ -103,8 +102,8 @@ export const requestRoutes = {
   }),
   countRequests: defineRoute("GET /requests/histogram", {
     summary: "How many GraphQL requests of the journal were made per interval, by their result.",
-    input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(result),
+    input: z.strictObject({ ...listed, ...fields.barsQuery }),
+    response: fields.histogramOf(result),
     run({ worlds }, { bars, ...filter } = {}) {
       const items = worlds.current.journal
         .entries()

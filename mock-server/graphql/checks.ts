@@ -1,7 +1,6 @@
 import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { GraphQLField, GraphQLSchema } from "graphql";
 import * as graphql from "graphql";
 import { MockServerError, type MockServerIssue } from "../errors.ts";
 import { describeUnknownEvent } from "../rules/events.ts";
@@ -97,8 +96,8 @@ function describeUnknownWorkspace({ state }: World, workspaceId: string): string
 }
 
 interface KnownOperation {
-  readonly schema: GraphQLSchema;
-  readonly field: GraphQLField<unknown, unknown>;
+  readonly schema: graphql.GraphQLSchema;
+  readonly field: graphql.GraphQLField<unknown, unknown>;
 }
 
 /**

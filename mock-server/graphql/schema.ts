@@ -3,7 +3,6 @@
 
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { GraphQLScalarType } from "graphql";
 import * as graphql from "graphql";
 import type { Resolvers, ResolversParentTypes } from "../generated/resolvers.ts";
 import { schemaText } from "../generated/schema-text.ts";
@@ -238,7 +237,7 @@ export type MissingFields<Given> = {
 }[ServedType];
 
 type MissingIn<Type extends ServedType, Given> =
-  NonNullable<Resolvers[Type]> extends GraphQLScalarType
+  NonNullable<Resolvers[Type]> extends graphql.GraphQLScalarType
     ? never
     : Exclude<
         keyof NonNullable<Resolvers[Type]>,

@@ -1,6 +1,5 @@
 import { MockServerError } from "../errors.ts";
 import type * as plan from "../settings/seed-plan.ts";
-import type { SeedPlan } from "../settings/seed-plan.ts";
 import type { ClientRecord, ConnectionRecord, WorkspaceRecord } from "../state/records.ts";
 import type { World } from "../world/world.ts";
 import type { SeedData } from "../world/world-holder.ts";
@@ -124,7 +123,7 @@ const findJob = ({ state }: World, connectionId: string, name: string) =>
  * The ids of the records that the plan names, as they are now; one that no longer exists is left out.
  * @param apiKeys keys in plain text, to be shown with their members
  */
-export function viewSeed(world: World, { workspaces }: SeedPlan, apiKeys: readonly string[]) {
+export function viewSeed(world: World, { workspaces }: plan.SeedPlan, apiKeys: readonly string[]) {
   const keys = apiKeys.flatMap((apiKey) => {
     const record = findApiKey(world, apiKey);
     return record ? [{ apiKey, record }] : [];

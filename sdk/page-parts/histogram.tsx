@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 import type { Tone } from "./controls.tsx";
 import { type Filter, goTo, hashOf } from "./route.ts";
 import { formatDuration, formatRange } from "./text.ts";
-import type { StatusTexts } from "./values.tsx";
-import { Time } from "./values.tsx";
+import { type StatusTexts, Time } from "./values.tsx";
 
 /** Fewer are drawn as wide as these. */
 const slotsMin = 24;

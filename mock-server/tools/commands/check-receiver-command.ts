@@ -1,13 +1,4 @@
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import {
-  flagName,
-  list,
-  repeated,
-  text,
-  toggle,
-  UsageError,
-  wholeNumber,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { lineWidth, renderTable, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
@@ -27,27 +18,27 @@ import { progressLine, stepOf } from "./progress-line.ts";
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
 const limit = (name: keyof typeof auditDefaults, about: string) =>
-  wholeNumber(about, { min: 1, max: 999_999_999, fallback: auditDefaults[name] });
+  cli.wholeNumber(about, { min: 1, max: 999_999_999, fallback: auditDefaults[name] });
 
 const flags = {
-  secret: text("<whsec_…>", `signing secret; better ${secretVariable}, as other users see arguments`),
-  oldSecret: text("<whsec_…>", "also test a secret that is in its grace period"),
-  observeUrl: text(
+  secret: cli.text("<whsec_…>", `signing secret; better ${secretVariable}, as other users see arguments`),
+  oldSecret: cli.text("<whsec_…>", "also test a secret that is in its grace period"),
+  observeUrl: cli.text(
     "<url>",
     'returns { "count": n } for ?id=<webhook-id>, optionally { "status": "…" } for ?taskId=<id>',
   ),
   observeTimeoutMs: limit("observeTimeoutMs", "how long an effect may take to show"),
-  only: list("<ids>", "ids or subjects, such as signature,timestamp.stale"),
+  only: cli.list("<ids>", "ids or subjects, such as signature,timestamp.stale"),
   toleranceSeconds: limit("toleranceSeconds", "the receiver's tolerance for timestamps"),
   timeoutMs: limit("timeoutMs", "time limit for one response"),
   stallTimeoutMs: limit("stallTimeoutMs", "time limit to give up on a stalled body"),
   responseTimeMsMax: limit("responseTimeMsMax", "slowest response not reported"),
   runTimeoutMs: limit("runTimeoutMs", "time limit for the whole run"),
   concurrency: limit("concurrency", "checks that run at the same time"),
-  report: repeated("<file>", "also write a report, as .json or as .xml (JUnit); repeatable"),
-  verbose: toggle("also print a line for every check"),
-  json: toggle("print one JSON document instead of text"),
-  list: toggle("list the checks and exit"),
+  report: cli.repeated("<file>", "also write a report, as .json or as .xml (JUnit); repeatable"),
+  verbose: cli.toggle("also print a line for every check"),
+  json: cli.toggle("print one JSON document instead of text"),
+  list: cli.toggle("list the checks and exit"),
 };
 
 const renderers: Renderers<AuditReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
@@ -71,7 +62,7 @@ listens there, for example), a report could not be written, or wrong arguments.`
         : cli.write(io, listOfChecks(io));
     const url = cli.onlyArgument(args, "one URL");
     const secret = options.secret ?? io.env[secretVariable];
-    if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
+    if (secret === undefined) throw new cli.UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
     for (const path of paths) rendererOf(renderers, path);
     for (const path of paths) await checkWritable("--report", path);
     const progress = progressLine(io, "check-receiver", "waiting for the response to a valid delivery");
@@ -96,8 +87,8 @@ async function audit(options: AuditOptions) {
     return await auditReceiver(options);
   } catch (error) {
     if (!isReceiverError(error)) throw error;
-    const place = (name: string) => (name === "url" ? "<url>" : flagName(name));
-    throw new UsageError(error.message.replace(/^auditReceiver: (\w+)/, (_, name) => place(name)));
+    const place = (name: string) => (name === "url" ? "<url>" : cli.flagName(name));
+    throw new cli.UsageError(error.message.replace(/^auditReceiver: (\w+)/, (_, name) => place(name)));
   }
 }
 

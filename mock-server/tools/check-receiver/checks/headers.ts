@@ -1,5 +1,4 @@
 import { type Delivery, type HeaderLine, sign, signedHeaders } from "../target/target.ts";
-import type { CheckTable } from "./probe-check.ts";
 import * as probe from "./probe-check.ts";
 
 // A server may close the connection on headers that are too large.
@@ -32,7 +31,7 @@ const signedByOld =
     signature: combine(delivery.signature, sign(delivery, oldSecret)),
   });
 
-export const headerChecks: CheckTable = {
+export const headerChecks: probe.CheckTable = {
   "headers.id-missing": probe.mustReject({
     title: "rejects a delivery without an id",
     sent: "a delivery without webhook-id, and one where it is empty, signed over nothing in its place",
@@ -166,7 +165,7 @@ const otherTypes = [
 ];
 const listOf = (types: readonly string[]) => types.map((type) => `\`${type}\``).join(", ");
 
-export const contentTypeChecks: CheckTable = {
+export const contentTypeChecks: probe.CheckTable = {
   "content-type.charset": probe.mustAcknowledge({
     title: "accepts application/json with a charset",
     sent: `deliveries as ${listOf(charsets)}`,
@@ -181,7 +180,7 @@ export const contentTypeChecks: CheckTable = {
   }),
 };
 
-export const methodChecks: CheckTable = {
+export const methodChecks: probe.CheckTable = {
   "methods.other": probe.shouldReject({
     title: "rejects other methods than POST",
     unverified: undefined,

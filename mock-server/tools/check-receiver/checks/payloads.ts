@@ -1,6 +1,5 @@
 import { knownEventNames } from "@workspace-tasks/events";
 import type { JsonObject, SampleEvents } from "../target/target.ts";
-import type { CheckTable } from "./probe-check.ts";
 import * as probe from "./probe-check.ts";
 
 const acceptUnknown =
@@ -33,7 +32,7 @@ const body = (text: string | Buffer) => probe.edited(() => text);
 const occurredAt = (time: string) =>
   probe.edited((text) => text.replace(/"occurredAt":"[^"]*"/, `"occurredAt":"${time}"`));
 
-export const payloadChecks: CheckTable = {
+export const payloadChecks: probe.CheckTable = {
   "events.catalog": probe.mustAcknowledge({
     title: "accepts every event of the catalog",
     sent: "one delivery of each event of the catalog",

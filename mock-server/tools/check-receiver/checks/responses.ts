@@ -9,14 +9,6 @@ import {
   type Target,
 } from "../target/target.ts";
 import * as probe from "./probe-check.ts";
-import {
-  type CheckDefinition,
-  type CheckTable,
-  type CheckTexts,
-  failed,
-  passed,
-  passedIf,
-} from "./probe-check.ts";
 
 const timedDeliveries = 10;
 const constantText =
@@ -47,14 +39,14 @@ function sendInvalidRequests(target: Target): Promise<readonly probe.LabelledRes
   return sent;
 }
 
-type ReviewCheck = Omit<CheckTexts, "sent"> & {
+type ReviewCheck = Omit<probe.CheckTexts, "sent"> & {
   readonly sent?: string;
   readonly what: string;
   readonly bad: (text: string, roundTrip: RoundTrip, target: Target) => boolean;
 };
 
 /** A check that passes when no response of the run is `bad`. */
-const noResponse = ({ what, bad, ...check }: ReviewCheck): CheckDefinition => ({
+const noResponse = ({ what, bad, ...check }: ReviewCheck): probe.CheckDefinition => ({
   requirement: "SHOULD",
   sent: everything,
   expected: `no response with ${what}`,
@@ -64,9 +56,9 @@ const noResponse = ({ what, bad, ...check }: ReviewCheck): CheckDefinition => ({
     await sendInvalidRequests(target);
     const responses = target.transcript.filter(({ result }) => result.kind === "response");
     const found = responses.filter((roundTrip) => bad(textOf(roundTrip), roundTrip, target));
-    if (found.length === 0) return passed(`none of ${responses.length} responses`);
+    if (found.length === 0) return probe.passed(`none of ${responses.length} responses`);
     const statuses = [...new Set(found.map(({ result }) => probe.describeResult(result)))].join(", ");
-    return failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
+    return probe.failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
   },
 });
 
@@ -78,7 +70,7 @@ function textOf({ result }: RoundTrip): string {
 const stackTrace =
   /\bat .{1,200}:\d+:\d+|Traceback \(most recent call last\)|\.(?:java|kt|go|rb|py|php|cs):\d+|node_modules\//;
 
-export const responseChecks: CheckTable = {
+export const responseChecks: probe.CheckTable = {
   "responses.bad-input-is-4xx": {
     requirement: "SHOULD",
     stage: "last",
@@ -90,8 +82,8 @@ export const responseChecks: CheckTable = {
     async run(target) {
       const results = await sendInvalidRequests(target);
       const wrong = results.filter(({ result }) => !probe.isHandled(result) && result.kind !== "closed");
-      if (wrong.length === 0) return passed(`${results.length} responses, all 4xx`);
-      return failed(wrong.map(probe.describeLabelled).join("; "));
+      if (wrong.length === 0) return probe.passed(`${results.length} responses, all 4xx`);
+      return probe.failed(wrong.map(probe.describeLabelled).join("; "));
     },
   },
   "responses.no-redirect": noResponse({
@@ -144,13 +136,13 @@ export const responseChecks: CheckTable = {
       const times: number[] = [];
       while (times.length < timedDeliveries) {
         const result = await target.send(target.compose());
-        if (!probe.isAcknowledged(result)) return failed(probe.describeResult(result));
+        if (!probe.isAcknowledged(result)) return probe.failed(probe.describeResult(result));
         times.push(result.durationMs);
       }
       times.sort((a, b) => a - b);
       const [median = 0, slowest = 0] = [times[timedDeliveries / 2], times.at(-1)];
       const received = `median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms`;
-      return passedIf(slowest <= target.responseTimeMsMax, received);
+      return probe.passedIf(slowest <= target.responseTimeMsMax, received);
     },
   },
 };

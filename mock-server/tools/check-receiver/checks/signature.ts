@@ -1,53 +1,45 @@
 import { signaturePrefix, signWithKey } from "../target/target.ts";
 import * as probe from "./probe-check.ts";
-import {
-  type Change,
-  type CheckTable,
-  each,
-  mustAcknowledge,
-  mustReject,
-  shouldReject,
-} from "./probe-check.ts";
 
 const rawBytes =
   "Compute the HMAC over the raw bytes of the request body, before anything decodes, parses or trims them.";
 
 /** Rewrites the base64 text of the correct signature. */
 const rewritten =
-  (rewrite: (encoded: string) => string): Change =>
+  (rewrite: (encoded: string) => string): probe.Change =>
   ({ signature }) => ({ signature: signaturePrefix + rewrite(signature.slice(signaturePrefix.length)) });
 
 /** Alters the body after it was signed, as one character per byte. */
 const altered =
-  (alter: (text: string) => string): Change =>
+  (alter: (text: string) => string): probe.Change =>
   ({ body }) => ({ body: Buffer.from(alter(body.toString("latin1")), "latin1") });
 
 /** Signs a payload in one form and sends it in the other. */
 const reserialised =
-  (signedIndent: number, sentIndent: number): Change =>
+  (signedIndent: number, sentIndent: number): probe.Change =>
   (_, { samples, compose }) => {
     const payload = samples.task();
     const written = (indent: number) => Buffer.from(JSON.stringify(payload, null, indent));
     return { ...compose({ body: written(signedIndent) }), body: written(sentIndent) };
   };
 
-export const signatureChecks: CheckTable = {
-  "signature.forged": mustReject({
+export const signatureChecks: probe.CheckTable = {
+  "signature.forged": probe.mustReject({
     title: "rejects a delivery signed with an unknown key",
     sent: "a well-formed delivery whose signature was made with a random key",
     fix: "Compare the signature of the request with one computed from the endpoint's own secret.",
     change: (_, { forge }) => forge(),
   }),
-  "signature.missing": mustReject({
+  "signature.missing": probe.mustReject({
     title: "rejects a delivery without a signature",
     sent: "deliveries without the signature header, and with nothing, only the version, or the version and its separator in it",
     fix: "Reject a request without a signature, with 400 or 401, before reading its body; one without bytes matches nothing.",
     change: {
       absent: () => ({ without: ["signature"] }),
-      ...each(["", "v1", "v1,"], (signature) => () => ({ signature }), JSON.stringify),
+      ...probe.each(["", "v1", "v1,"], (signature) => () => ({ signature }), JSON.stringify),
     },
   }),
-  "signature.almost-right": mustReject({
+  "signature.almost-right": probe.mustReject({
     title: "rejects a signature that is almost the correct one",
     sent: "deliveries whose signature differs from the correct one in its last bit, or is its first 4 characters or its first half",
     fix: "Check that both signatures have the same length, then compare all their bytes in constant time.",
@@ -61,13 +53,13 @@ export const signatureChecks: CheckTable = {
       "half of the characters": rewritten((encoded) => encoded.slice(0, 20)),
     },
   }),
-  "signature.empty-key": mustReject({
+  "signature.empty-key": probe.mustReject({
     title: "rejects a delivery signed with an empty key",
     sent: "a delivery signed with a key of no bytes",
     fix: "Reject at start a secret that is empty or decodes to nothing: with it anyone can sign.",
     change: (delivery) => ({ signature: signWithKey(delivery, Buffer.alloc(0)) }),
   }),
-  "signature.altered-body": mustReject({
+  "signature.altered-body": probe.mustReject({
     title: "rejects a body that was altered after signing",
     sent: "signed deliveries in whose bodies one character was changed, or to which a newline or the bytes EF BB BF were added",
     fix: `${rawBytes} A text decoder drops a byte order mark silently.`,
@@ -77,13 +69,13 @@ export const signatureChecks: CheckTable = {
       "byte order mark": altered((text) => `\u00ef\u00bb\u00bf${text}`),
     },
   }),
-  "signature.reserialised": mustReject({
+  "signature.reserialised": probe.mustReject({
     title: "rejects a body that was parsed and serialized again",
     sent: "a delivery signed over compact JSON, sent indented, and one signed over indented JSON, sent compact",
     fix: `${rawBytes} A body that is parsed and serialized again for the HMAC has one signature for many spellings.`,
     change: { "sent indented": reserialised(0, 2), "sent compact": reserialised(2, 0) },
   }),
-  "signature.replacement-character": shouldReject({
+  "signature.replacement-character": probe.shouldReject({
     title: "rejects a byte that is not UTF-8 in place of a signed replacement character",
     sent: "a body signed with U+FFFD in it, sent with the single byte 0xFF there instead",
     fix: `${rawBytes} A body decoded to text first turns every invalid byte into U+FFFD, so different bodies share one signature.`,
@@ -93,7 +85,7 @@ export const signatureChecks: CheckTable = {
       return { ...delivery, ...replaced(delivery, target) };
     },
   }),
-  "signature.other-headers": mustReject({
+  "signature.other-headers": probe.mustReject({
     title: "rejects a delivery under another id or timestamp than the signed one",
     sent: "a signed delivery whose webhook-id was replaced, and one signed five seconds ago with the current webhook-timestamp",
     fix: "Sign `id.timestamp.body` with the id and the timestamp of the request; otherwise a captured delivery passes as a new one.",
@@ -102,17 +94,17 @@ export const signatureChecks: CheckTable = {
       timestamp: ({ timestamp }, { compose }) => ({ ...compose({ ageSeconds: 5 }), timestamp }),
     },
   }),
-  "signature.unknown-version": mustReject({
+  "signature.unknown-version": probe.mustReject({
     title: "rejects the correct bytes under a version that is not v1",
     sent: "deliveries whose correct signature is labelled v2, v1a, V1, or not at all",
     fix: "Accept only tokens that begin with exactly `v1,`; ignore all others.",
-    change: each(
+    change: probe.each(
       ["v2,", "v1a,", "V1,", ""],
       (version) => (delivery) => ({ signature: version + delivery.signature.slice(signaturePrefix.length) }),
       JSON.stringify,
     ),
   }),
-  "signature.other-spelling": shouldReject({
+  "signature.other-spelling": probe.shouldReject({
     title: "rejects the correct signature in another spelling",
     sent: "deliveries whose correct signature is hex or base64url, has no padding, unused bits set, or `,junk` behind it",
     fix: "Match the whole token (`^v1,[A-Za-z0-9+/]+=*$`) and accept only canonical base64 of 32 bytes, so that one delivery has one valid form.",
@@ -128,7 +120,7 @@ export const signatureChecks: CheckTable = {
       "extra text": rewritten((encoded) => `${encoded},junk`),
     },
   }),
-  "signature.exact-bytes": mustAcknowledge({
+  "signature.exact-bytes": probe.mustAcknowledge({
     title: "accepts a body exactly as it was signed, with any white space and any characters",
     sent: "signed deliveries of indented JSON with escapes and line breaks as CR LF, and with accents, Chinese, an emoji and U+FFFD",
     fix: `${rawBytes} It fails when the parsed body is serialized again for the HMAC, read as latin1, or its length is counted in characters.`,
@@ -167,7 +159,7 @@ const written =
     };
   };
 
-export const timestampChecks: CheckTable = {
+export const timestampChecks: probe.CheckTable = {
   "timestamp.stale": probe.mustReject({
     title: "rejects a delivery that is older than the tolerance",
     sent: "a correctly signed delivery, one minute older than the tolerance, like a replayed capture",

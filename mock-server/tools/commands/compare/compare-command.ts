@@ -2,14 +2,6 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import {
-  CommandError,
-  type CommandIo,
-  flag,
-  text,
-  toggle,
-  UsageError,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { lineWidth, reflow, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
@@ -53,20 +45,20 @@ import { progressLine, stepOf } from "../progress-line.ts";
 import { requireAgreement } from "../service/service.ts";
 
 const address = (about: string) =>
-  flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
+  cli.flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
 
 const compareFlags = {
   baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
   gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
-  writes: toggle("also create, change and remove webhook endpoints; asks first"),
-  yes: toggle("do not ask"),
-  deliveries: text("<file>", "deliveries that a receiver has captured; needs no service"),
-  record: text("<file>", "keep the facts, a line for each rule"),
-  replay: text("<file>", "evaluate a record again, without the service"),
+  writes: cli.toggle("also create, change and remove webhook endpoints; asks first"),
+  yes: cli.toggle("do not ask"),
+  deliveries: cli.text("<file>", "deliveries that a receiver has captured; needs no service"),
+  record: cli.text("<file>", "keep the facts, a line for each rule"),
+  replay: cli.text("<file>", "evaluate a record again, without the service"),
   report: cli.repeated("<file>", "also write a report: .json or .xml (JUnit); repeatable"),
-  write: text("<file.json>", "write settings with which the mock does the same"),
-  settings: text("<file.json>", "settings of the mock to compare with (its defaults)"),
-  json: toggle("print one JSON document instead of text"),
+  write: cli.text("<file.json>", "write settings with which the mock does the same"),
+  settings: cli.text("<file.json>", "settings of the mock to compare with (its defaults)"),
+  json: cli.toggle("print one JSON document instead of text"),
 };
 
 type CompareFlags = cli.FlagValues<typeof compareFlags>;
@@ -106,7 +98,7 @@ interface Given {
   readonly append: (finding: Finding) => void;
 }
 
-async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
+async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const access = accessOf(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
@@ -125,44 +117,45 @@ async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
 }
 
 /** Addresses and keys; `null` when all facts come from files. @throws UsageError for what is missing or does not go together */
-function accessOf(flags: CompareFlags, io: CommandIo): Access | null {
+function accessOf(flags: CompareFlags, io: cli.CommandIo): Access | null {
   const { baseUrl, replay, record, writes, deliveries } = flags;
   if (replay !== undefined) {
     const other = writes ? "--writes" : record === undefined ? null : "--record";
-    if (other !== null) throw new UsageError(`expected --replay or ${other}, got both`);
+    if (other !== null) throw new cli.UsageError(`expected --replay or ${other}, got both`);
     return null;
   }
   const base = baseUrl ?? addressIn("WORKSPACE_TASKS_BASE_URL", io);
   const keys = keysOf(io);
   const names = Object.keys(keys) as readonly KeyName[];
   if (deliveries !== undefined && !baseUrl && !writes && !(base && names.length > 0)) return null;
-  if (!base) throw new UsageError("expected --base-url <url> or WORKSPACE_TASKS_BASE_URL");
+  if (!base) throw new cli.UsageError("expected --base-url <url> or WORKSPACE_TASKS_BASE_URL");
   if (names.length === 0)
-    throw new UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
+    throw new cli.UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
   const gatewayUrl = flags.gatewayUrl ?? addressIn("WORKSPACE_TASKS_GATEWAY_URL", io);
   for (const name of names) {
     const same = names.find((other) => other !== name && keys[other] === keys[name]);
-    if (same) throw new UsageError(`${keyVariables[same]}: expected another key than ${keyVariables[name]}`);
+    if (same)
+      throw new cli.UsageError(`${keyVariables[same]}: expected another key than ${keyVariables[name]}`);
     if ([base, gatewayUrl].some((url) => url?.includes(keys[name] ?? "")))
-      throw new UsageError(`expected a URL without a key, got one with the key of ${keyVariables[name]}`);
+      throw new cli.UsageError(`expected a URL without a key, got one with the key of ${keyVariables[name]}`);
   }
   return { baseUrl: base, gatewayUrl, keys };
 }
 
-function addressIn(variable: string, { env }: CommandIo): string | null {
+function addressIn(variable: string, { env }: cli.CommandIo): string | null {
   const value = env[variable];
   if (!value) return null;
   const parsed = parseAddress(value);
-  if (parsed === undefined) throw new UsageError(`${variable}: expected ${addressExpected}`);
+  if (parsed === undefined) throw new cli.UsageError(`${variable}: expected ${addressExpected}`);
   return parsed;
 }
 
-function keysOf({ env }: CommandIo): Access["keys"] {
+function keysOf({ env }: cli.CommandIo): Access["keys"] {
   const given = keyNames.flatMap((name) => {
     const value = env[keyVariables[name]]?.trim();
     if (!value) return [];
     if (/[^\x21-\x7e]/.test(value))
-      throw new CommandError(
+      throw new cli.CommandError(
         `${keyVariables[name]}: expected a key, got text with spaces, line breaks or letters outside of ASCII`,
       );
     return [[name, value] as const];
@@ -183,7 +176,7 @@ async function compareFiles({ flags, settings, captured, append }: Given): Promi
 async function compareNow(
   access: Access,
   { flags, settings, captured, append }: Given,
-  io: CommandIo,
+  io: cli.CommandIo,
 ): Promise<CompareReport> {
   const progress = progressLine(io, "compare", "connecting");
   let position = "";
@@ -226,7 +219,7 @@ async function compareNow(
 }
 
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
-async function confirmWrites(baseUrl: string, io: CommandIo): Promise<void> {
+async function confirmWrites(baseUrl: string, io: cli.CommandIo): Promise<void> {
   const lines = rules.filter(({ needs }) => needs === "writes").map(({ id, says }) => `  ${id}: ${says}\n`);
   const text = `compare would send mutations to ${baseUrl}, to find out whether
 
@@ -236,7 +229,8 @@ delivery. Each is removed at the end of its rule, also after Ctrl-C. The other m
 or are validated without being executed.
 `;
   io.stderr.write(`${reflow(text, lineWidth(io.stderr))}\n`);
-  if (!io.ask) throw new UsageError("--writes: expected a terminal to ask at; write --writes --yes to agree");
+  if (!io.ask)
+    throw new cli.UsageError("--writes: expected a terminal to ask at; write --writes --yes to agree");
   await requireAgreement("Continue?", false, io);
 }
 
@@ -246,7 +240,7 @@ or are validated without being executed.
  */
 function nameWhatIsLeft(
   service: Service,
-  { stop, onKill }: CommandIo,
+  { stop, onKill }: cli.CommandIo,
   say: (text: string) => void,
 ): () => string {
   const count = () => service.created.size;
@@ -278,13 +272,13 @@ async function checkOutputs({ report, write, record }: CompareFlags): Promise<vo
 async function writeOutputs(
   { report: reports, write }: CompareFlags,
   report: CompareReport,
-  io: CommandIo,
+  io: cli.CommandIo,
 ): Promise<readonly string[]> {
   const settings = write !== undefined && !report.problem ? [writeSettings(write, report, io)] : [];
   return failuresOf([...saveReports(renderers, reports, report), ...settings]);
 }
 
-async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
+async function writeSettings(path: string, report: CompareReport, io: cli.CommandIo): Promise<void> {
   const { settings, notExpressed } = report;
   const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
   await saveFile("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
@@ -318,10 +312,10 @@ async function readRecord(path: string): Promise<readonly Finding[]> {
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
 /** Reads a file of captured deliveries; its secrets come from the environment. */
-async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
+async function readCaptured(path: string, { env }: cli.CommandIo): Promise<Captured> {
   const secrets = (env[secretVariable] ?? "").split(/[\s,]+/).filter(Boolean);
   if (secrets.length === 0 || !secrets.every((secret) => secretForm.test(secret)))
-    throw new UsageError(
+    throw new cli.UsageError(
       `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
     );
   const text = await readText("--deliveries", path, 256);
@@ -337,5 +331,5 @@ async function readText(flag: string, path: string, megabytesMax: number): Promi
     return found.size <= megabytesMax * 1_048_576 ? readFile(path, "utf8") : undefined;
   });
   if (text !== undefined) return text.replace(/^\ufeff/, "");
-  throw new CommandError(`${flag}: ${path} has more than ${megabytesMax} MB`);
+  throw new cli.CommandError(`${flag}: ${path} has more than ${megabytesMax} MB`);
 }

@@ -1,12 +1,4 @@
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import {
-  CommandError,
-  list,
-  text,
-  toggle,
-  UsageError,
-  wholeNumber,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import { reasonOf } from "@workspace-tasks/mock-server/parts";
 import {
@@ -24,10 +16,10 @@ import {
   writeSecretFile,
 } from "./service.ts";
 
-const commonFlags = { ...serviceFlags, json: toggle("print JSON instead of text") };
-const yes = toggle("do not ask");
-const store = text("<file>", "keeps the signing secrets; a receiver reads it with fileSecrets");
-const showSecret = toggle("print the signing secret");
+const commonFlags = { ...serviceFlags, json: cli.toggle("print JSON instead of text") };
+const yes = cli.toggle("do not ask");
+const store = cli.text("<file>", "keeps the signing secrets; a receiver reads it with fileSecrets");
+const showSecret = cli.toggle("print the signing secret");
 const notes = "Exit code: 0 done, 1 not done, with the reason, 2 wrong arguments.";
 const synopsis = "<endpoint> [options]";
 const parameters = [["<endpoint>", "its id, or its whole URL"]] as const;
@@ -54,7 +46,7 @@ signing secret is in the file. Can be repeated.`,
   flags: {
     ...commonFlags,
     store,
-    events: list("<names>", "events to deliver, with commas (all, also future ones)"),
+    events: cli.list("<names>", "events to deliver, with commas (all, also future ones)"),
     description: cli.flag<string>("<text>", "label of the endpoint", { parse: String, expected: "text" }),
     showSecret,
     yes,
@@ -63,7 +55,7 @@ signing secret is in the file. Can be repeated.`,
   async run(args, io) {
     const url = cli.onlyArgument(args, "one URL");
     const { store: path, events, description, ...flags } = args.flags;
-    if (path === undefined) throw new UsageError("expected --store <file>, where the secret is kept");
+    if (path === undefined) throw new cli.UsageError("expected --store <file>, where the secret is kept");
     const secrets = fileSecrets(path);
     return withService(flags, io, async (service) => {
       const stored = await storedSecrets(path);
@@ -87,7 +79,7 @@ async function storedSecrets(path: string): Promise<readonly string[]> {
     return readSigningSecrets(await fileSecrets(path).read());
   } catch (error) {
     const reason = isWorkspaceTasksError(error) ? error.message : reasonOf(error);
-    throw new CommandError(`--store: ${path}: ${reason}`);
+    throw new cli.CommandError(`--store: ${path}: ${reason}`);
   }
 }
 
@@ -100,16 +92,16 @@ flags says where it goes. With --store the endpoint is that of the file.`,
   flags: {
     ...commonFlags,
     showSecret,
-    secretFile: text("<file>", "write the secret there, for its owner alone (mode 600)"),
+    secretFile: cli.text("<file>", "write the secret there, for its owner alone (mode 600)"),
     store,
-    graceSeconds: wholeNumber("how long the old secret verifies too (86400)", { min: 0, max: 604_800 }),
+    graceSeconds: cli.wholeNumber("how long the old secret verifies too (86400)", { min: 0, max: 604_800 }),
     yes,
   },
   notes,
   async run(args, io) {
     const { store: path, secretFile, graceSeconds: gracePeriodSeconds, ...flags } = args.flags;
     if (path === undefined && secretFile === undefined && !flags.showSecret)
-      throw new UsageError("expected --show-secret, --secret-file <file> or --store <file>");
+      throw new cli.UsageError("expected --show-secret, --secret-file <file> or --store <file>");
     if (path !== undefined) cli.noArgument(args, "no endpoint beside --store");
     const name = path === undefined ? cli.onlyArgument(args, "one endpoint") : undefined;
     if (secretFile !== undefined) await checkSecretFile(secretFile);
@@ -210,7 +202,7 @@ async function endpointOf(argument: string, service: Service, io: cli.CommandIo)
   const [found, ...others] = all.filter(({ url }) => hrefOf(url) === hrefOf(argument));
   if (found && others.length === 0) return found;
   const ids = [found, ...others].map((each) => each?.id).join(", ");
-  throw new CommandError(
+  throw new cli.CommandError(
     found
       ? `several endpoints have the URL ${argument}; pass one of the ids ${ids}`
       : `no endpoint has the id or the URL ${argument}; workspace-tasks endpoints list shows them`,

@@ -4,16 +4,6 @@ import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import {
-  CommandError,
-  type FlagValues,
-  flag,
-  list,
-  text,
-  toggle,
-  UsageError,
-  wholeNumber,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { durationText, painter, usesColor } from "@workspace-tasks/kernel/layout.ts";
@@ -43,7 +33,7 @@ import { withoutSecrets as shownUrl } from "../parse-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
 
 const address = (about: string, complete = (given: string) => given) =>
-  flag("<url>", about, {
+  cli.flag("<url>", about, {
     parse(given) {
       const text = complete(given);
       return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
@@ -59,19 +49,19 @@ const ofThisMachine = (given: string) =>
 const flags = {
   url: address("public address of a tunnel that leads to the port of this command"),
   forwardTo: address("where the deliveries go, such as http://localhost:3000/webhooks", ofThisMachine),
-  port: wholeNumber("port of this machine that the tunnel leads to; 0 takes any", {
+  port: cli.wholeNumber("port of this machine that the tunnel leads to; 0 takes any", {
     min: 0,
     max: 65_535,
     fallback: 4020,
   }),
   ...serviceFlags,
-  events: list("<names>", "events to deliver, with commas (all)"),
-  secretFile: text("<file>", "write the signing secret there, for its owner alone (mode 600)"),
-  showSecret: toggle("print the signing secret, which is another one at each start"),
-  json: toggle("print one JSON document per line"),
+  events: cli.list("<names>", "events to deliver, with commas (all)"),
+  secretFile: cli.text("<file>", "write the signing secret there, for its owner alone (mode 600)"),
+  showSecret: cli.toggle("print the signing secret, which is another one at each start"),
+  json: cli.toggle("print one JSON document per line"),
 };
 
-type ListenFlags = FlagValues<typeof flags>;
+type ListenFlags = cli.FlagValues<typeof flags>;
 
 /** Runs `workspace-tasks listen` until it is asked to stop, and returns its exit code. */
 export const runListenCommand = cli.defineCommand({
@@ -87,10 +77,10 @@ Exit code: 0 stopped, 1 could not start, or an endpoint is left, 2 wrong argumen
   async run(args, io) {
     cli.noArgument(args);
     const { url, forwardTo, secretFile } = args.flags;
-    if (!url) throw new UsageError("expected --url <url>, the public address of a tunnel");
-    if (!forwardTo) throw new UsageError("expected --forward-to <url>, where the deliveries go");
+    if (!url) throw new cli.UsageError("expected --url <url>, the public address of a tunnel");
+    if (!forwardTo) throw new cli.UsageError("expected --forward-to <url>, where the deliveries go");
     if (forwardTo.host === url.host || isOwnPort(forwardTo, args.flags.port))
-      throw new UsageError("--forward-to: expected the address of a receiver, got that of this command");
+      throw new cli.UsageError("--forward-to: expected the address of a receiver, got that of this command");
     if (secretFile !== undefined) await checkSecretFile(secretFile);
     // Without a reader, as after `| head -1`, there is nothing left to do.
     const stop = AbortSignal.any([io.stop, io.unread ?? []].flat());
@@ -132,7 +122,7 @@ async function listen(options: Listening, service: Service, io: cli.CommandIo): 
     return await closeEndpoint(opened, service, io);
   } catch (error) {
     // Ctrl+C during the start, after which nothing is left.
-    if (!opened && io.stop.aborted && !(error instanceof CommandError)) return 0;
+    if (!opened && io.stop.aborted && !(error instanceof cli.CommandError)) return 0;
     if (opened) await closeEndpoint(opened, service, io);
     throw error;
   } finally {
@@ -164,12 +154,12 @@ async function openEndpoint(
   const all = await endpoints.list({ limit: 100 }, call).toArray();
   const other = all.find((each) => URL.canParse(each.url) && new URL(each.url).href === url.href);
   if (other)
-    throw new CommandError(
+    throw new cli.CommandError(
       `--url: endpoint ${other.id} has this URL already, and its deliveries would arrive here with another secret; use another path, or workspace-tasks endpoints delete ${other.id}`,
     );
   const run = await recordRun(owner, state).catch((error: unknown) => {
     const why = `${state.folder}: ${reasonOf(error)}`;
-    throw new CommandError(`cannot record the endpoint in ${why}; XDG_STATE_HOME names another folder`);
+    throw new cli.CommandError(`cannot record the endpoint in ${why}; XDG_STATE_HOME names another folder`);
   });
   io.onKill?.(() => `${leftText(run.mark)}\n`);
   try {
@@ -186,7 +176,7 @@ async function openEndpoint(
 async function ownerOf({ client, baseUrl }: Service, io: cli.CommandIo): Promise<Owner> {
   const me = await client.me({ signal: io.stop });
   if (me.__typename === "WorkspaceUser") return { baseUrl, workspaceId: me.workspace.id };
-  throw new CommandError("expected the key of a workspace, got one of an account");
+  throw new cli.CommandError("expected the key of a workspace, got one of an account");
 }
 
 const stateFolder = ({ env }: cli.CommandIo) =>
@@ -200,7 +190,7 @@ async function removeUnknown(run: RecordedRun, { client }: Service): Promise<voi
   const removed = await removeMarked(run.mark, client.webhooks.endpoints, lastCall).catch(() => []);
   if (removed.length > 0) return run.forget();
   await run.release();
-  throw new CommandError(`the outcome of the request is unknown: ${leftText(run.mark)}`);
+  throw new cli.CommandError(`the outcome of the request is unknown: ${leftText(run.mark)}`);
 }
 
 async function closeEndpoint(
@@ -229,7 +219,7 @@ const leftText = (mark: string) =>
 async function startServer(server: Server, port: number): Promise<number> {
   server.listen(port, "127.0.0.1");
   await once(server, "listening").catch((error: unknown) => {
-    throw new CommandError(`--port: cannot listen on ${port}: ${reasonOf(error)}; choose another one`);
+    throw new cli.CommandError(`--port: cannot listen on ${port}: ${reasonOf(error)}; choose another one`);
   });
   return (server.address() as AddressInfo).port;
 }

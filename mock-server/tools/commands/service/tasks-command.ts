@@ -1,5 +1,4 @@
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { list, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   durationText,
   lineWidth,
@@ -12,7 +11,7 @@ import {
 import type { SubTask, Task } from "@workspace-tasks/sdk";
 import { serviceFlags, withService } from "./service.ts";
 
-const json = toggle("print JSON instead of text");
+const json = cli.toggle("print JSON instead of text");
 const notes = "Exit code: 0 done, 1 not found or the call failed, 2 wrong arguments.";
 
 const listTasks = cli.defineCommand({
@@ -21,10 +20,10 @@ const listTasks = cli.defineCommand({
   about: "Lists tasks of the workspace, newest first.",
   flags: {
     ...serviceFlags,
-    status: list("<names>", "only these: RUNNING, COMPLETED, FAILED; several with commas"),
-    type: list("<names>", "only these types, such as TAX_PREP"),
-    client: list("<ids>", "only tasks of these clients"),
-    limit: wholeNumber("at most this many", { min: 1, max: 10_000, fallback: 20 }),
+    status: cli.list("<names>", "only these: RUNNING, COMPLETED, FAILED; several with commas"),
+    type: cli.list("<names>", "only these types, such as TAX_PREP"),
+    client: cli.list("<ids>", "only tasks of these clients"),
+    limit: cli.wholeNumber("at most this many", { min: 1, max: 10_000, fallback: 20 }),
     json,
   },
   notes,

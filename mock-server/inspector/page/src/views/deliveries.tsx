@@ -30,8 +30,7 @@ import {
   Truncated,
 } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import type { ViewProps } from "../mock.ts";
-import { control, transport } from "../mock.ts";
+import { control, transport, type ViewProps } from "../mock.ts";
 import {
   DeliveryBadge,
   DeliveryHistogram,

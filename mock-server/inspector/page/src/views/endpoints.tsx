@@ -14,8 +14,7 @@ import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatRelative, formatTime, formatTimeNear } from "@workspace-tasks/page-parts/text.ts";
 import { Absent, Copied, Facts } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import type { ViewProps } from "../mock.ts";
-import { control } from "../mock.ts";
+import { control, type ViewProps } from "../mock.ts";
 import {
   byUrgency,
   DeliveryBadge,

@@ -3,13 +3,11 @@ import { ActionButton, Actions, LinkButton } from "@workspace-tasks/page-parts/c
 import { Legend } from "@workspace-tasks/page-parts/histogram.tsx";
 import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
 import { hashOf } from "@workspace-tasks/page-parts/route.ts";
-import type { Activity } from "@workspace-tasks/page-parts/state.ts";
-import { useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
+import { type Activity, useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatExact, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
 import { lazyView, Time, Total } from "@workspace-tasks/page-parts/values.tsx";
 import type { ComponentChildren } from "preact";
-import type { ViewProps } from "../mock.ts";
-import { control, nameOfKey, transport, useClock } from "../mock.ts";
+import { control, nameOfKey, transport, useClock, type ViewProps } from "../mock.ts";
 import {
   byUrgency,
   DeliveryHistogram,

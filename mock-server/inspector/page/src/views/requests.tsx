@@ -12,8 +12,7 @@ import {
   TextBlock,
   Truncated,
 } from "@workspace-tasks/page-parts/values.tsx";
-import type { ViewProps } from "../mock.ts";
-import { control, graphqlRequest, newToken, transport } from "../mock.ts";
+import { control, graphqlRequest, newToken, transport, type ViewProps } from "../mock.ts";
 import { RequestHistogram, results, StatusBadge } from "../parts.tsx";
 import { nameOf, reasonOf, toCurl, withDuration } from "../text.ts";
 

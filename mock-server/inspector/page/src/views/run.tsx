@@ -13,10 +13,8 @@ import { useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatDuration, shortId } from "@workspace-tasks/page-parts/text.ts";
 import { BodyText, Headers, TextBlock } from "@workspace-tasks/page-parts/values.tsx";
 import * as graphql from "graphql";
-import { type GraphQLSchema, isIntrospectionType, isSpecifiedScalarType, printType } from "graphql";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { CodeEditor } from "../code-editor.tsx";
-import type { ViewProps } from "../mock.ts";
 import {
   control,
   graphqlRequest,
@@ -26,6 +24,7 @@ import {
   routerOptions,
   transport,
   useKept,
+  type ViewProps,
 } from "../mock.ts";
 import { StatusBadge } from "../parts.tsx";
 import { canBeSent, parseJson, toCurl } from "../text.ts";
@@ -217,16 +216,16 @@ const toneOf = (status: number, body: string) =>
   status >= 400 ? "bad" : body.includes('"errors":[') ? "wait" : "good";
 
 /** The operations of the service's schema, or its types that contain a text. */
-export function SchemaDocs({ schema }: { readonly schema: GraphQLSchema }) {
+export function SchemaDocs({ schema }: { readonly schema: graphql.GraphQLSchema }) {
   const [text, setText] = useState("");
   const needle = text.trim().toLowerCase();
   const types = Object.values(schema.getTypeMap()).filter(
-    (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+    (type) => !graphql.isIntrospectionType(type) && !graphql.isSpecifiedScalarType(type),
   );
   const found =
     needle === ""
-      ? types.filter(({ name }) => name === "Query" || name === "Mutation").map(printType)
-      : types.map(printType).filter((type) => type.toLowerCase().includes(needle));
+      ? types.filter(({ name }) => name === "Query" || name === "Mutation").map(graphql.printType)
+      : types.map(graphql.printType).filter((type) => type.toLowerCase().includes(needle));
   return (
     <details class="schema-docs">
       <summary>Schema</summary>

@@ -7,8 +7,7 @@ import { countBytes, formatHex } from "@workspace-tasks/page-parts/text.ts";
 import { Absent, TextBlock } from "@workspace-tasks/page-parts/values.tsx";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Difference } from "../difference.tsx";
-import type { ViewProps } from "../mock.ts";
-import { control, useKept } from "../mock.ts";
+import { control, useKept, type ViewProps } from "../mock.ts";
 import { StatusBadge } from "../parts.tsx";
 import {
   type Diagnosis,

@@ -10,8 +10,7 @@ import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
 import { formatDuration, formatTime, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
 import { Absent, Copied, Facts, Time } from "@workspace-tasks/page-parts/values.tsx";
 import { useState } from "preact/hooks";
-import type { ViewProps } from "../mock.ts";
-import { control } from "../mock.ts";
+import { control, type ViewProps } from "../mock.ts";
 import { DeliveryBadge, describeNext, EndpointName, LastResponse, StatusBadge } from "../parts.tsx";
 
 const taskTypes = Object.keys(defaultSettings.tasks.plans).filter((type) => type !== "*");
