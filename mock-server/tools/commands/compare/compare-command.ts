@@ -40,16 +40,13 @@ import {
   saveFile,
   saveReports,
 } from "../output-file.ts";
-import { addressExpected, parseAddress, withoutSecrets } from "../parse-address.ts";
 import { progressLine, stepOf } from "../progress-line.ts";
 import { requireAgreement } from "../service/service.ts";
-
-const address = (about: string) =>
-  cli.flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
+import { addressFlag, addressIn, checkKey } from "../service-address.ts";
 
 const compareFlags = {
-  baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
-  gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
+  baseUrl: addressFlag("address of the service (WORKSPACE_TASKS_BASE_URL)"),
+  gatewayUrl: addressFlag("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
   writes: cli.toggle("also create, change and remove webhook endpoints; asks first"),
   yes: cli.toggle("do not ask"),
   deliveries: cli.text("<file>", "deliveries that a receiver has captured; needs no service"),
@@ -131,7 +128,7 @@ function accessOf(flags: CompareFlags, io: cli.CommandIo): Access | null {
   if (!base) throw new cli.UsageError("expected --base-url <url> or WORKSPACE_TASKS_BASE_URL");
   if (names.length === 0)
     throw new cli.UsageError(`expected a key in ${keyVariables.admin}, or another one that --help names`);
-  const gatewayUrl = flags.gatewayUrl ?? addressIn("WORKSPACE_TASKS_GATEWAY_URL", io);
+  const gatewayUrl = flags.gatewayUrl ?? addressIn("WORKSPACE_TASKS_GATEWAY_URL", io) ?? null;
   for (const name of names) {
     const same = names.find((other) => other !== name && keys[other] === keys[name]);
     if (same)
@@ -142,23 +139,10 @@ function accessOf(flags: CompareFlags, io: cli.CommandIo): Access | null {
   return { baseUrl: base, gatewayUrl, keys };
 }
 
-function addressIn(variable: string, { env }: cli.CommandIo): string | null {
-  const value = env[variable];
-  if (!value) return null;
-  const parsed = parseAddress(value);
-  if (parsed === undefined) throw new cli.UsageError(`${variable}: expected ${addressExpected}`);
-  return parsed;
-}
-
 function keysOf({ env }: cli.CommandIo): Access["keys"] {
   const given = keyNames.flatMap((name) => {
     const value = env[keyVariables[name]]?.trim();
-    if (!value) return [];
-    if (/[^\x21-\x7e]/.test(value))
-      throw new cli.CommandError(
-        `${keyVariables[name]}: expected a key, got text with spaces, line breaks or letters outside of ASCII`,
-      );
-    return [[name, value] as const];
+    return value ? [[name, checkKey(keyVariables[name], value)] as const] : [];
   });
   return Object.fromEntries(given);
 }

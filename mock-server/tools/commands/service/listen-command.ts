@@ -29,7 +29,7 @@ import {
   removeMarked,
   type StateOptions,
 } from "../../listen.ts";
-import { withoutSecrets as shownUrl } from "../parse-address.ts";
+import { withoutSecrets as shownUrl } from "../service-address.ts";
 import { checkSecretFile, type Service, serviceFlags, withService, writeSecretFile } from "./service.ts";
 
 const address = (about: string, complete = (given: string) => given) =>

@@ -5,7 +5,6 @@ import {
   CommandError,
   type CommandIo,
   type FlagValues,
-  flag,
   text,
   UsageError,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
@@ -19,17 +18,13 @@ import {
 } from "@workspace-tasks/sdk";
 import { connectHints, connectionCodeOf } from "../../connection-errors.ts";
 import { orFail } from "../output-file.ts";
-import { addressExpected, parseAddress, withoutSecrets } from "../parse-address.ts";
+import { addressFlag, addressIn, checkKey } from "../service-address.ts";
 
 const baseUrlVariable = "WORKSPACE_TASKS_BASE_URL";
 const apiKeyVariable = "WORKSPACE_TASKS_API_KEY";
 
 export const serviceFlags = {
-  baseUrl: flag("<url>", `address of the service, or of a mock (${baseUrlVariable})`, {
-    parse: parseAddress,
-    expected: addressExpected,
-    show: withoutSecrets,
-  }),
+  baseUrl: addressFlag(`address of the service, or of a mock (${baseUrlVariable})`),
   apiKeyFile: text("<file>", `file with the API key (${apiKeyVariable} holds the key itself)`),
 };
 
@@ -63,11 +58,10 @@ export async function withService<Result>(
   }
 }
 
-function baseUrlOf({ baseUrl }: ServiceAddress, { env }: CommandIo): string {
+function baseUrlOf(flags: ServiceAddress, io: CommandIo): string {
+  const baseUrl = flags.baseUrl ?? addressIn(baseUrlVariable, io);
   if (baseUrl !== undefined) return baseUrl;
-  const given = env[baseUrlVariable];
-  if (!given) throw new UsageError(`expected --base-url <url> or ${baseUrlVariable}`);
-  return serviceFlags.baseUrl.parse(baseUrlVariable, [given]) as string;
+  throw new UsageError(`expected --base-url <url> or ${baseUrlVariable}`);
 }
 
 /** Never an argument: other users of the machine see those of a process. */
@@ -77,8 +71,7 @@ async function apiKeyOf({ apiKeyFile }: ServiceAddress, { env }: CommandIo): Pro
   const given = apiKeyFile === undefined ? env[apiKeyVariable] : await fromFile();
   const key = given?.trim();
   const name = apiKeyFile === undefined ? apiKeyVariable : `--api-key-file: ${apiKeyFile}`;
-  if (key && /^[\x21-\x7e]+$/.test(key)) return key;
-  if (key) throw new CommandError(`${name}: expected one key, got text with spaces or other characters`);
+  if (key) return checkKey(name, key);
   if (given !== undefined) throw new CommandError(`${name}: expected a key, got an empty text`);
   throw new UsageError(`expected the API key in ${apiKeyVariable}, or --api-key-file <file>`);
 }
