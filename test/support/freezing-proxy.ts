@@ -96,3 +96,7 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
     },
   };
 }
+
+export function healAll(proxies: readonly FreezingProxy[]): void {
+  for (const proxy of proxies) proxy.heal();
+}

@@ -2,7 +2,7 @@
 
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { InboxKeyOrder } from "../../../receiver-kit/inbox/inbox.ts";
 import { atDepth } from "../depth.ts";
 import { batchChecks } from "./batch-checks.ts";
@@ -52,6 +52,8 @@ function describeChecks<Fixture extends InboxFixture>(
     it.each(Object.entries(checks))("%s", async (_, check) => {
       await using fixture = await create();
       await check(fixture);
+      // What contradicts each other in strict order does so in the other one, too.
+      expect((await fixture.contradictions?.("strict")) ?? []).toEqual([]);
     });
   });
 }

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { NewInboxRow } from "../../../receiver-kit/inbox/inbox.ts";
 import { begin, claimIds, claimOne, claimOptions, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks } from "./inbox-fixture.ts";
 
@@ -40,6 +41,23 @@ export const leaseChecks: Checks = {
     const other = await claimOne(inbox, { worker: "worker-2" });
     expect(other).toMatchObject({ seq: paused.seq, attempts: 2 });
     expect(other.lease.generation > paused.lease.generation).toBe(true);
+  },
+  async "leaves a lease to its holder when a delivery arrives for its key, and when a row of it is replayed"({
+    inbox,
+    clock,
+  }) {
+    const rows = [1, 2, 3].map((second) => rowAt("task-1", second, { id: `at-${second}` }));
+    const [ended, held, arriving] = rows as [NewInboxRow, NewInboxRow, NewInboxRow];
+    await inbox.insert(ended);
+    await settle(inbox, await claimOne(inbox));
+    await inbox.insert(held);
+    const claim = await claimOne(inbox);
+    await clock.advance(1);
+    await inbox.insert(arriving);
+    expect(await inbox.replay(ended, ended)).toBe(true);
+    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
+    expect(await settle(inbox, claim)).toBe("settled");
+    expect(await claimIds(inbox, { rowsPerKeyMax: 2 })).toEqual(["at-1", "at-3"]);
   },
   async "fences off a worker whose lease another worker took"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));

@@ -41,26 +41,6 @@ export async function readStates(world: ChaosWorld): Promise<ReadonlyMap<string,
   return new Map(rows.map((row) => [String(row["task"]), String(row["status"])]));
 }
 
-/** A world in which one thing breaks. Several runs may follow each other in it. */
-export interface FaultyWorld extends ChaosWorld {
-  inject(random: Random): Promise<void>;
-  repair(): Promise<void>;
-}
-
-/** A world with a fault: `breakSomething` returns how it is repaired. */
-export function faulty<World extends ChaosWorld>(
-  world: World,
-  breakSomething: (world: World, random: Random) => Promise<() => Promise<void>>,
-): FaultyWorld {
-  let repair = async () => {};
-  return Object.assign(world, {
-    inject: async (random: Random) => {
-      repair = await breakSomething(world, random);
-    },
-    repair: () => repair(),
-  });
-}
-
 export interface Load {
   readonly tasks: number;
   /** How long deliveries arrive before the fault, and after its repair. */
@@ -72,7 +52,8 @@ export interface Load {
   readonly drainTimeoutMs: number;
 }
 
-export interface ChaosCell {
+/** What breaks in a world. */
+export interface Fault<World extends ChaosWorld = ChaosWorld> {
   readonly name: string;
   /** How long it stays broken. */
   readonly brokenMs: number;
@@ -81,17 +62,31 @@ export interface ChaosCell {
   /** True when the next run needs another world. */
   readonly usesUpWorld?: boolean | undefined;
   readonly load?: Load | undefined;
-  start(): Promise<FaultyWorld>;
+  /** Breaks something and returns how it is repaired. */
+  inject(world: World, random: Random): Promise<() => unknown>;
 }
 
-/** Cells that share servers. */
-export interface ChaosGroup {
-  readonly cells: readonly string[];
-  /** @throws Error when a program is missing on this machine */
-  start(): Promise<ChaosCells>;
+export interface ChaosCell<World extends ChaosWorld = ChaosWorld> extends Fault<World> {
+  /** Starts a world, in which several runs may follow each other. */
+  start(): Promise<World>;
 }
 
-/** Disposing ends what the cells share. */
-export interface ChaosCells extends AsyncDisposable {
+/** Cells that share servers, which disposing ends. */
+export interface ChaosGroup extends AsyncDisposable {
   readonly cells: readonly ChaosCell[];
+}
+
+/** Servers that the first cell starts that needs them, and all share. */
+export function shared<Servers extends AsyncDisposable>(start: () => Promise<Servers>) {
+  let starting: Promise<Servers> | undefined;
+  return {
+    get() {
+      starting ??= start();
+      return starting;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      const started = await starting?.catch(() => undefined);
+      await started?.[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -7,17 +7,18 @@ import { sharedPostgres } from "../../support/shared-server.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
 import { killCell } from "./cells/kill-cells.ts";
 import { openStores, type StoreName } from "./cells/receiver-store.ts";
-import type { ChaosCell } from "./chaos-cell.ts";
+import type { ChaosCell, ChaosWorld, Fault } from "./chaos-cell.ts";
 import { type CellReport, isFlawless, runCell } from "./run-cell.ts";
 
 const timeoutMs = 300_000;
+const stores = openStores(sharedPostgres);
 
-async function run(cell: ChaosCell) {
+async function run<World extends ChaosWorld>(cell: ChaosCell<World>) {
   await using world = await cell.start();
   return await runCell(cell, world, 1);
 }
 
-function expectFlawless(report: CellReport, cell: Omit<ChaosCell, "start">): void {
+function expectFlawless(report: CellReport, cell: Pick<Fault, "rejectsNothing">): void {
   expect(report, report.examples.join("\n")).toMatchObject({ lost: 0, twice: 0, wrong: 0 });
   expect(isFlawless(report, cell)).toBe(true);
   expect(report.acknowledged).toBeGreaterThan(100);
@@ -32,20 +33,16 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
       ["postgres", "a handler of single events", { batches: false }],
     ];
 
-  const stores: readonly StoreName[] = hasPostgres ? ["sqlite", "postgres"] : ["sqlite"];
-  it.each(atDepth(cases.slice(0, 2), cases).filter(([store]) => stores.includes(store)))(
+  it.each(atDepth(cases.slice(0, 2), cases).filter(([store]) => store === "sqlite" || hasPostgres))(
     "lose nothing, apply nothing twice and leave no wrong state on %s with %s",
     async (store, _, behaviour) => {
-      const server = store === "postgres" ? await sharedPostgres() : undefined;
-      await using opened = await openStores(store, server);
-      const cell = killCell(opened, store, { processes: 2, rounds: 2 }, behaviour);
+      const cell = killCell(stores[store], store, { processes: 2, rounds: 2 }, behaviour);
       expectFlawless(await run(cell), cell);
     },
   );
 
   it("are counted as losing deliveries when they acknowledge them before they store them", async () => {
-    await using stores = await openStores("sqlite");
-    const cell = killCell(stores, "sqlite", { processes: 1, rounds: 2 }, { losesDeliveries: true });
+    const cell = killCell(stores.sqlite, "sqlite", { processes: 1, rounds: 2 }, { losesDeliveries: true });
     const load = { tasks: 100, beforeMs: 400, afterMs: 400, gapMs: 10, drainTimeoutMs: 3_000 };
     // On a busy machine no delivery may be in between when the process is killed.
     const reports = [await run({ ...cell, load })];

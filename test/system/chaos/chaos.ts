@@ -6,7 +6,7 @@ import { killGroup } from "./cells/kill-cells.ts";
 import { postgresGroup } from "./cells/postgres-cells.ts";
 import { rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
 import { releaseGroup } from "./cells/release-cells.ts";
-import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
+import type { ChaosCell, ChaosGroup, ChaosWorld } from "./chaos-cell.ts";
 import { chaosTable, isGood, type Run } from "./chaos-results.ts";
 import { runCell } from "./run-cell.ts";
 
@@ -44,10 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const runs: Run[] = [];
-  for (const group of groupsOf(options)) {
-    if (!group.cells.some((name) => isChosen(name, options))) continue;
-    runs.push(...(await runGroup(group, options)));
-  }
+  for (const group of groupsOf(options)) runs.push(...(await runGroup(group, options)));
   if (runs.length === 0) {
     process.stderr.write(`expected a part of the name of a cell, got ${options.only.join(", ")}\n`);
     return 2;
@@ -56,13 +53,13 @@ async function main(args: readonly string[]): Promise<number> {
   return runs.every(isGood) ? 0 : 1;
 }
 
-const isChosen = (name: string, { only }: Options) => only.some((text) => name.includes(text));
-
-async function runGroup(group: ChaosGroup, options: Options): Promise<readonly Run[]> {
-  const { seed: firstSeed, seeds } = options;
+async function runGroup(
+  group: ChaosGroup,
+  { only, seed: firstSeed, seeds }: Options,
+): Promise<readonly Run[]> {
   const runs: Run[] = [];
-  await using started = await group.start();
-  for (const cell of started.cells.filter(({ name }) => isChosen(name, options))) {
+  await using cells = group;
+  for (const cell of cells.cells.filter(({ name }) => only.some((text) => name.includes(text)))) {
     await using worlds = new Worlds(cell);
     for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
       const run: Run = {
@@ -82,7 +79,7 @@ async function runGroup(group: ChaosGroup, options: Options): Promise<readonly R
 /** Runs follow each other in one world, for as long as that is whole. */
 class Worlds implements AsyncDisposable {
   readonly #cell: ChaosCell;
-  #world: FaultyWorld | undefined;
+  #world: ChaosWorld | undefined;
 
   constructor(cell: ChaosCell) {
     this.#cell = cell;

@@ -1,45 +1,28 @@
 import { Agent, request } from "node:http";
-import { secretA, signDelivery } from "../../support/signed-delivery.ts";
+import { signDelivery } from "../../support/signed-delivery.ts";
+
+/** The service does not wait without a limit either. */
+const responseTimeoutMs = 5_000;
 
 export type DeliveryToSend = { readonly id: string; readonly body: string };
 
 /** Sends deliveries as the service does: signed again at each attempt. */
 export class DeliverySender implements Disposable {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  readonly #timeoutMs: number;
-  #port = 0;
 
-  /** @param timeoutMs how long a response may take */
-  constructor(timeoutMs = 30_000) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  /** Sets the receiver's port, which changes at each restart. */
-  aimAt(port: number): void {
-    this.#port = port;
-  }
-
-  /** One attempt; resolves to the status, or 0 when the connection failed. */
-  attempt({ id, body }: DeliveryToSend): Promise<number> {
-    const delivery = signDelivery({
-      id,
-      body,
-      timestampSeconds: Math.floor(Date.now() / 1000),
-      secret: secretA,
-    });
-    return this.#post(delivery.headers, delivery.body);
-  }
-
-  #post(headers: Readonly<Record<string, string>>, body: Buffer): Promise<number> {
+  /** One attempt at a receiver's port; resolves to the status, or 0 when the connection failed or no response came in time. */
+  attempt(port: number, { id, body: text }: DeliveryToSend): Promise<number> {
+    const timestampSeconds = Math.floor(Date.now() / 1000);
+    const { headers, body } = signDelivery({ id, body: text, timestampSeconds });
     return new Promise((resolve) => {
       const sent = request(
         {
           host: "127.0.0.1",
-          port: this.#port,
+          port,
           path: "/webhooks",
           method: "POST",
           agent: this.#agent,
-          timeout: this.#timeoutMs,
+          timeout: responseTimeoutMs,
           headers: { ...headers, "content-type": "application/json", "content-length": body.byteLength },
         },
         (response) => {

@@ -33,17 +33,15 @@ export interface CellReport {
 
 export const isFlawless = (
   report: CellReport,
-  { rejectsNothing }: Pick<chaos.ChaosCell, "rejectsNothing">,
+  { rejectsNothing }: Pick<chaos.Fault, "rejectsNothing">,
 ): boolean => report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
 
 const usualLoad: chaos.Load = { tasks: 150, beforeMs: 400, afterMs: 400, gapMs: 40, drainTimeoutMs: 60_000 };
 const senders = 8;
-/** Of one request: the service does not wait without a limit either. */
-const responseTimeoutMs = 5_000;
 
-export async function runCell(
-  cell: Omit<chaos.ChaosCell, "start">,
-  world: chaos.FaultyWorld,
+export async function runCell<World extends chaos.ChaosWorld>(
+  cell: chaos.Fault<World>,
+  world: World,
   seed: number,
 ): Promise<CellReport> {
   const { tasks, beforeMs, afterMs, gapMs, drainTimeoutMs } = cell.load ?? usualLoad;
@@ -57,9 +55,9 @@ export async function runCell(
   sending.catch(() => {});
   await pause(beforeMs + random.integer(0, beforeMs / 3));
   const brokenAtMs = nowMs();
-  await world.inject(random);
+  const repair = await cell.inject(world, random);
   await pause(Math.max(0, cell.brokenMs - (nowMs() - brokenAtMs)));
-  await world.repair();
+  await repair();
   await pause(afterMs);
   traffic.finish(5 * drainTimeoutMs);
   await sending;
@@ -88,7 +86,7 @@ class Traffic implements Disposable {
   readonly #world: chaos.ChaosWorld;
   readonly #all: readonly DeliveryToSend[];
   readonly #pending: DeliveryToSend[];
-  readonly #senders: DeliverySender[] = [];
+  readonly #sender = new DeliverySender();
   readonly #gapMs: number;
   #isFinishing = false;
   #isOver = false;
@@ -129,11 +127,8 @@ class Traffic implements Disposable {
     const first = choose(ports.length);
     // As a load balancer does: another process when one cannot be reached.
     for (let offset = 0; offset < ports.length; offset++) {
-      const index = (first + offset) % ports.length;
-      const sender = this.#senders[index] ?? new DeliverySender(responseTimeoutMs);
-      this.#senders[index] = sender;
-      sender.aimAt(ports[index] ?? 0);
-      const status = await sender.attempt(delivery);
+      const port = ports[(first + offset) % ports.length] ?? 0;
+      const status = await this.#sender.attempt(port, delivery);
       if (status === 200) {
         this.acknowledged.add(delivery.id);
         this.acknowledgedAtMs.push(nowMs());
@@ -151,7 +146,7 @@ class Traffic implements Disposable {
   /** Also ends `send`. */
   [Symbol.dispose](): void {
     this.#isOver = true;
-    for (const sender of this.#senders) sender?.[Symbol.dispose]();
+    this.#sender[Symbol.dispose]();
   }
 }
 

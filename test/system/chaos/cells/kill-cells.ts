@@ -1,9 +1,8 @@
-import type { Random } from "../../../integration/simulation/random.ts";
 import type { KillableReceiverOptions } from "../../../support/killable-receiver.ts";
 import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
 import { KillWorld } from "./kill-world.ts";
 import {
-  openStores,
+  openAllStores,
   type ReceiverStores,
   receiverStores,
   type StoreName,
@@ -25,35 +24,24 @@ export function killCell(
   store: StoreName,
   { processes, rounds }: KillOptions,
   options?: Partial<KillableReceiverOptions>,
-): ChaosCell {
+): ChaosCell<KillWorld> {
   return {
     name: nameOf(store, options?.batches),
     brokenMs: 0,
-    async start() {
-      const world = await KillWorld.start(await stores.create(), processes, options);
-      return Object.assign(world, {
-        inject: (random: Random) => world.kill(random, rounds),
-        repair: () => world.settled(),
-      });
+    start: async () => KillWorld.start(await stores.create(), processes, options),
+    async inject(world, random) {
+      await world.kill(random, rounds);
+      return () => world.settled();
     },
   };
 }
 
 export function killGroup(): ChaosGroup {
+  const stores = openAllStores();
+  const cellOf = (store: StoreName, batches: boolean) =>
+    killCell(stores[store], store, { processes: 2, rounds: 3 }, { batches });
   return {
-    cells: [false, true].flatMap((batches) => receiverStores.map((store) => nameOf(store, batches))),
-    async start() {
-      const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
-      return {
-        cells: [false, true].flatMap((batches) =>
-          receiverStores.map((store) =>
-            killCell(opened[store], store, { processes: 2, rounds: 3 }, { batches }),
-          ),
-        ),
-        async [Symbol.asyncDispose]() {
-          for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
-        },
-      };
-    },
+    cells: [false, true].flatMap((batches) => receiverStores.map((store) => cellOf(store, batches))),
+    [Symbol.asyncDispose]: stores[Symbol.asyncDispose],
   };
 }

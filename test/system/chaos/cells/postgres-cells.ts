@@ -1,15 +1,13 @@
-import type { Random } from "../../../integration/simulation/random.ts";
-import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
+import { healAll } from "../../../support/freezing-proxy.ts";
+import type { ChaosGroup, Fault } from "../chaos-cell.ts";
 import { PostgresWorld } from "./postgres-world.ts";
 
-interface Fault extends Omit<ChaosCell, "start"> {
+interface PostgresFault extends Fault<PostgresWorld> {
   /** Of the first primary's disk, where it is to be small. */
   readonly diskBytes?: number;
-  /** Breaks something and returns how it is repaired. */
-  inject(world: PostgresWorld, random: Random): Promise<() => Promise<void>>;
 }
 
-const postgresFaults: readonly Fault[] = [
+const postgresFaults: readonly PostgresFault[] = [
   {
     name: "PostgreSQL: kill -9 of the primary and loss of its disk; it rejoins empty",
     brokenMs: 1_500,
@@ -57,18 +55,12 @@ const postgresFaults: readonly Fault[] = [
     name: "PostgreSQL: a silent network between the primary and a standby",
     brokenMs: 2_000,
     rejectsNothing: true,
-    async inject({ cluster }, random) {
-      const heal = cluster.cut([random.sample(cluster.standbys) ?? cluster.primary]);
-      return async () => heal();
-    },
+    inject: async ({ cluster }, random) => cluster.cut([random.sample(cluster.standbys) ?? cluster.primary]),
   },
   {
     name: "PostgreSQL: a silent network between the primary and both standbys",
     brokenMs: 2_000,
-    async inject({ cluster }) {
-      const heal = cluster.cut(cluster.standbys);
-      return async () => heal();
-    },
+    inject: async ({ cluster }) => cluster.cut(cluster.standbys),
   },
   {
     name: "PostgreSQL: a primary without its standbys continues beside its successor, and rejoins",
@@ -87,10 +79,7 @@ const postgresFaults: readonly Fault[] = [
   {
     name: "PostgreSQL: SIGSTOP of the primary, which continues",
     brokenMs: 2_000,
-    async inject({ cluster }) {
-      const thaw = cluster.primary.freeze();
-      return async () => thaw();
-    },
+    inject: async ({ cluster }) => cluster.primary.freeze(),
   },
   {
     name: "PostgreSQL: SIGSTOP of the primary, which continues beside its successor, and rejoins",
@@ -117,19 +106,14 @@ const postgresFaults: readonly Fault[] = [
   {
     name: "PostgreSQL: SIGSTOP of a receiver, beyond its leases",
     brokenMs: 3_000,
-    async inject(world) {
-      const thaw = world.receiver(1).freeze();
-      return async () => thaw();
-    },
+    inject: async (world) => world.receiver(1).freeze(),
   },
   {
     name: "PostgreSQL: a silent network between a receiver and the servers",
     brokenMs: 8_000,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.freezeAll();
-      return async () => {
-        for (const proxy of proxies) proxy.heal();
-      };
+      return () => healAll(proxies);
     },
   },
   {
@@ -137,7 +121,7 @@ const postgresFaults: readonly Fault[] = [
     brokenMs: 500,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.freezeExisting();
-      return async () => {};
+      return () => {};
     },
   },
   {
@@ -148,7 +132,7 @@ const postgresFaults: readonly Fault[] = [
       for (const proxy of world.proxies) onlyExisting ? proxy.freezeExisting() : proxy.freezeAll();
       await world.receiver(0).stop();
       return async () => {
-        for (const proxy of world.proxies) proxy.heal();
+        healAll(world.proxies);
         await world.startReceiver(0);
       };
     },
@@ -175,16 +159,10 @@ const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
 export function postgresGroup(): ChaosGroup {
   const possible = postgresFaults.filter(({ diskBytes }) => diskBytes === undefined || canMount());
   return {
-    cells: possible.map(({ name }) => name),
-    async start() {
-      const cellOf = ({ inject, diskBytes, ...cell }: Fault): ChaosCell => ({
-        ...cell,
-        start: async () => faulty(await PostgresWorld.start({ diskBytes }), inject),
-      });
-      return {
-        cells: possible.map(cellOf),
-        async [Symbol.asyncDispose]() {},
-      };
-    },
+    cells: possible.map(({ diskBytes, ...fault }) => ({
+      ...fault,
+      start: () => PostgresWorld.start({ diskBytes }),
+    })),
+    async [Symbol.asyncDispose]() {},
   };
 }

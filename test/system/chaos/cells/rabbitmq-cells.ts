@@ -1,29 +1,25 @@
 import { fileURLToPath } from "node:url";
-import type { Random } from "../../../integration/simulation/random.ts";
 import { bundledProgram } from "../../../support/bundled-program.ts";
-import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
+import { healAll } from "../../../support/freezing-proxy.ts";
+import { type ChaosCell, type ChaosGroup, type Fault, shared } from "../chaos-cell.ts";
 import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
 
 const programFile = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
 
-interface Fault extends Omit<ChaosCell, "start"> {
+interface RabbitmqFault extends Fault<RabbitmqWorld> {
   /** True where the time limits are those of production. */
   readonly hasUsualTimes?: boolean;
-  /** Breaks something and returns how it is repaired. */
-  inject(world: RabbitmqWorld, random: Random): Promise<() => Promise<void>>;
 }
 
-async function killNodes(world: RabbitmqWorld, killed: readonly number[]): Promise<() => Promise<void>> {
+async function killNodes(world: RabbitmqWorld, killed: readonly number[]) {
   const { cluster } = world.servers;
   await Promise.all(killed.map((index) => cluster.killNode(index)));
-  return async () => {
-    await Promise.all(killed.map((index) => cluster.startNode(index)));
-  };
+  return () => Promise.all(killed.map((index) => cluster.startNode(index)));
 }
 
 const others = (leader: number) => nodes.filter((index) => index !== leader);
 
-const nodeFaults: readonly Fault[] = [
+const nodeFaults: readonly RabbitmqFault[] = [
   {
     name: "RabbitMQ: kill -9 of the queue's leader",
     brokenMs: 2_000,
@@ -55,10 +51,7 @@ const nodeFaults: readonly Fault[] = [
   {
     name: "RabbitMQ: SIGSTOP of the queue's leader, which continues",
     brokenMs: 6_000,
-    async inject(world) {
-      const thaw = world.servers.cluster.freezeNode(await world.leader());
-      return async () => thaw();
-    },
+    inject: async (world) => world.servers.cluster.freezeNode(await world.leader()),
   },
   {
     name: "RabbitMQ: stop_app of the queue's leader, and start_app",
@@ -77,9 +70,7 @@ const nodeFaults: readonly Fault[] = [
       const setTo = (share: string) =>
         cluster.evaluate(0, `vm_memory_monitor:set_vm_memory_high_watermark(${share})`);
       await setTo("0.0001");
-      return async () => {
-        await setTo("0.4");
-      };
+      return () => setTo("0.4");
     },
   },
   {
@@ -89,9 +80,7 @@ const nodeFaults: readonly Fault[] = [
       const setTo = (bytes: string) =>
         cluster.evaluate(0, `rabbit_disk_monitor:set_disk_free_limit(${bytes})`);
       await setTo("1000000000000000");
-      return async () => {
-        await setTo("50000000");
-      };
+      return () => setTo("50000000");
     },
   },
 ];
@@ -101,20 +90,22 @@ const closeConnections = `[rabbit_networking:close_connection(Pid, ${by}) || Pid
 const setPermissions = `rabbit_auth_backend_internal:set_permissions(<<"guest">>, <<"/">>, <<".*">>, <<".*">>, <<".*">>, ${by})`;
 
 /** Breaks something on the cluster by an Erlang expression and repairs it by another, on each node what closes connections. */
-const operatorFault = (name: string, broken: (exchange: string) => string, repaired = "ok"): Fault => ({
+const operatorFault = (
+  name: string,
+  broken: (exchange: string) => string,
+  repaired = "ok",
+): RabbitmqFault => ({
   name: `RabbitMQ: ${name}`,
   brokenMs: 4_000,
   async inject({ exchange, servers: { cluster } }) {
     await cluster.evaluate(0, broken(exchange));
     for (const node of nodes) await cluster.evaluate(node, closeConnections);
-    return async () => {
-      await cluster.evaluate(0, repaired);
-    };
+    return () => cluster.evaluate(0, repaired);
   },
 });
 
 /** As `operatorFault`, at a moment when no acknowledged delivery is in a queue: what is deleted with it is lost. */
-const drainedFault = (...args: Parameters<typeof operatorFault>): Fault => {
+const drainedFault = (...args: Parameters<typeof operatorFault>): RabbitmqFault => {
   const fault = operatorFault(...args);
   return {
     ...fault,
@@ -129,7 +120,7 @@ const drainedFault = (...args: Parameters<typeof operatorFault>): Fault => {
 };
 
 /** What operators do. */
-const operatorFaults: readonly Fault[] = [
+const operatorFaults: readonly RabbitmqFault[] = [
   operatorFault(
     "the exchange of a shard is deleted",
     (exchange) => `rabbit_exchange:delete(rabbit_misc:r(<<"/">>, exchange, <<"${exchange}">>), false, ${by})`,
@@ -157,7 +148,7 @@ const operatorFaults: readonly Fault[] = [
   ),
 ];
 
-const processFaults: readonly Fault[] = [
+const processFaults: readonly RabbitmqFault[] = [
   {
     name: "RabbitMQ: kill -9 of a process with an intake",
     brokenMs: 500,
@@ -179,28 +170,20 @@ const processFaults: readonly Fault[] = [
   {
     name: "RabbitMQ: SIGSTOP of a process with an intake, which continues",
     brokenMs: 2_000,
-    async inject(world) {
-      const thaw = world.freezeProcess("intake", 1);
-      return async () => thaw();
-    },
+    inject: async (world) => world.freezeProcess("intake", 1),
   },
   {
     name: "RabbitMQ: SIGSTOP of a process with consumers, beyond its leases",
     brokenMs: 4_000,
     rejectsNothing: true,
-    async inject(world, random) {
-      const thaw = world.freezeProcess("consumer", random.pick([0, 1]));
-      return async () => thaw();
-    },
+    inject: async (world, random) => world.freezeProcess("consumer", random.pick([0, 1])),
   },
   {
     name: "RabbitMQ: a silent network for an intake and a consumer",
     brokenMs: 6_000,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.freezeAll();
-      return async () => {
-        for (const proxy of proxies) proxy.heal();
-      };
+      return () => healAll(proxies);
     },
   },
   {
@@ -208,9 +191,7 @@ const processFaults: readonly Fault[] = [
     brokenMs: 6_000,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.halfOpenExisting();
-      return async () => {
-        for (const proxy of proxies) proxy.heal();
-      };
+      return () => healAll(proxies);
     },
   },
   {
@@ -219,7 +200,7 @@ const processFaults: readonly Fault[] = [
     async inject(world) {
       for (const role of ["intake", "consumer"] as const)
         for (const index of [0, 1]) await world.restartProcess(role, index);
-      return async () => {};
+      return () => {};
     },
   },
   {
@@ -227,7 +208,7 @@ const processFaults: readonly Fault[] = [
     brokenMs: 3_000,
     async inject(world) {
       const backs = (["intake", "consumer"] as const).map((role) => world.setClockForward(role, 1));
-      return async () => {
+      return () => {
         for (const setBack of backs) setBack();
       };
     },
@@ -244,7 +225,7 @@ const processFaults: readonly Fault[] = [
 ];
 
 /** With so long an outage, deliveries arrive slowly. */
-function allShardsDown(outageMs: number): Fault {
+function allShardsDown(outageMs: number): RabbitmqFault {
   const isLong = outageMs > 60_000;
   const gapMs = isLong ? 1_000 : 100;
   return {
@@ -270,29 +251,18 @@ function allShardsDown(outageMs: number): Fault {
 }
 
 export function rabbitmqGroup(outageMs: number): ChaosGroup {
-  const faults = [...nodeFaults, ...operatorFaults, ...processFaults, allShardsDown(outageMs)];
-  return {
-    cells: faults.map(({ name }) => name),
+  const servers = shared(() => RabbitmqServers.start());
+  let worlds = 0;
+  const cellOf = ({ hasUsualTimes = false, ...fault }: RabbitmqFault): ChaosCell<RabbitmqWorld> => ({
+    ...fault,
     async start() {
+      worlds += 1;
       const program = await bundledProgram(programFile);
-      const servers = await RabbitmqServers.start();
-      let worlds = 0;
-      const cellOf = ({ inject, hasUsualTimes = false, ...cell }: Fault): ChaosCell => ({
-        ...cell,
-        async start() {
-          worlds += 1;
-          const world = await RabbitmqWorld.start(servers, {
-            program,
-            hasUsualTimes,
-            name: `chaos-${worlds}`,
-          });
-          return faulty(world, inject);
-        },
-      });
-      return {
-        cells: faults.map(cellOf),
-        [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
-      };
+      return RabbitmqWorld.start(await servers.get(), { program, hasUsualTimes, name: `chaos-${worlds}` });
     },
+  });
+  return {
+    cells: [...nodeFaults, ...operatorFaults, ...processFaults, allShardsDown(outageMs)].map(cellOf),
+    [Symbol.asyncDispose]: servers[Symbol.asyncDispose],
   };
 }

@@ -6,6 +6,7 @@ import { loadSqliteDriver } from "../../../../receiver-kit/inbox/sqlite/sqlite-d
 import { postgresInbox, sqliteInbox } from "../../../support/inbox-stores.ts";
 import { receiverTables } from "../../../support/killable-receiver.ts";
 import { type PostgresDatabases, PostgresServer } from "../../../support/postgres.ts";
+import { shared } from "../chaos-cell.ts";
 
 export const receiverStores = ["sqlite", "postgres"] as const;
 export type StoreName = (typeof receiverStores)[number];
@@ -19,21 +20,22 @@ export interface ReceiverStore extends AsyncDisposable {
   query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
-/** Creates empty stores. Disposing stops a server that was started for them. */
-export interface ReceiverStores extends AsyncDisposable {
+/** Creates empty stores. */
+export interface ReceiverStores {
   create(): Promise<ReceiverStore>;
 }
 
-/** @param shared Default: a PostgreSQL server of its own */
-export async function openStores(name: StoreName, shared?: PostgresDatabases): Promise<ReceiverStores> {
-  const opened = { async [Symbol.asyncDispose]() {} };
-  if (name === "sqlite") return { ...opened, create: createSqliteStore };
-  if (shared) return { ...opened, create: () => createPostgresStore(shared) };
-  const server = await PostgresServer.start();
-  return {
-    create: () => createPostgresStore(server),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+/** @param getServer is asked for PostgreSQL */
+export const openStores = (getServer: () => Promise<PostgresDatabases>) =>
+  ({
+    sqlite: { create: createSqliteStore },
+    postgres: { create: async () => createPostgresStore(await getServer()) },
+  }) satisfies Record<StoreName, ReceiverStores>;
+
+/** With a PostgreSQL server of its own. */
+export function openAllStores() {
+  const server = shared(() => PostgresServer.start());
+  return { ...openStores(server.get), [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
 }
 
 async function createSqliteStore(): Promise<ReceiverStore> {

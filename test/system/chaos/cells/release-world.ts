@@ -107,8 +107,8 @@ export class ReleaseWorld implements ChaosWorld {
     const logged = former.logged(new RegExp(`run release ${oldestRelease} or newer[^]*RELEASE_TOO_OLD`));
     await withTimeout(logged, timeoutMs, systemClock, () => new Error("no error names the release to run"));
     using sender = new DeliverySender();
-    sender.aimAt(this.ports[1] ?? 0);
-    const status = await sender.attempt({ id: "excluded", body: JSON.stringify(sampleEvent()) });
+    const delivery = { id: "excluded", body: JSON.stringify(sampleEvent()) };
+    const status = await sender.attempt(this.ports[1] ?? 0, delivery);
     if (status !== 503) throw new Error(`a release that is too old responded ${status}, expected 503`);
     await pause(500);
     const late = await this.query(
