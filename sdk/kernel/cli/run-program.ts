@@ -2,6 +2,7 @@ import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { visible, visibleLines, visibleOutput } from "../visible.ts";
 import { ask, type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
+import { withoutProxyForThisComputer } from "./proxy-exceptions.ts";
 
 /** What a program does with its arguments. */
 export interface Program {
@@ -14,6 +15,8 @@ export interface Program {
 /** Runs the program with the arguments, the streams and the signals of this process, and sets its exit code. */
 export async function runProgram(program: Program): Promise<void> {
   const { stdout, stderr, env } = process;
+  // The `fetch` of this process reads them at each request, and the commands that it starts have them, too.
+  Object.assign(env, withoutProxyForThisComputer(env));
   const stop = new AbortController();
   let killText = () => "";
   onSignals(stop, () => killText());

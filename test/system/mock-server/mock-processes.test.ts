@@ -54,6 +54,18 @@ describe("workspace-tasks logs", () => {
   });
 });
 
+describe("mock exec where the environment names a proxy", () => {
+  it("excepts this computer for its command, beside what was excepted before", async () => {
+    const script = "console.log(process.env.NO_PROXY, process.env.no_proxy, process.env.HTTP_PROXY, 'end')";
+    const exec = [...packageFlags, bin, "mock", "exec", "--", process.execPath, "-e", script];
+    const env = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: ".corp", no_proxy: undefined };
+    using program = new RunningProgram(exec, { env });
+    const [, ...values] = await program.said(/(\S+) (\S+) (\S+) end/);
+    const exceptions = ".corp,127.0.0.1,localhost,::1";
+    expect(values).toEqual([exceptions, exceptions, "http://127.0.0.1:9"]);
+  });
+});
+
 // npx and npm run start a program through a shell; a signal to them ends the shell alone.
 describe("a command that npm started", () => {
   it("mock exec and its command end when the shell of npm ends", async () => {
