@@ -7,6 +7,7 @@ export { readSettings, reasonOf } from "./cli/read-settings.ts";
 export { isJsonSchema } from "./control/events.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { plainSchema } from "./graphql/schema.ts";
+export { lookupLocalhost } from "./node/http-transport.ts";
 export { signatureOf } from "./rules/delivery-attempt.ts";
 export { defaultSettings, withSettings } from "./settings/settings.ts";
 export { issuesOfSettings } from "./settings/settings-schema.ts";

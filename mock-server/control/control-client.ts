@@ -1,9 +1,9 @@
+import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks.ts";
 import * as errors from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
-import { readBody } from "../read-body.ts";
 import { waitTimeoutMs } from "../time/duration.ts";
 import { realClock } from "../time/real-clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
@@ -93,7 +93,7 @@ async function sendCall(
   const request = async () => {
     const headers = body === undefined ? {} : { "content-type": "application/json" };
     const response = await fetch(url, { method, signal: limits, headers, ...(body && { body }) });
-    const bytes = await readBody(response, responseBytesMax);
+    const bytes = await readBytes(response.body, responseBytesMax);
     if (bytes === null) {
       const message = `expected a mock at ${baseUrl}, got more than ${responseBytesMax} bytes`;
       throw new errors.MockServerError("RESPONSE_INVALID", message);

@@ -1,6 +1,6 @@
+import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { parseJson } from "@workspace-tasks/kernel/json.ts";
 import { MockServerError } from "../errors.ts";
-import { readBody } from "../read-body.ts";
 import * as snapshot from "../snapshot/snapshot.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
 import { contract, runCall } from "./contract.ts";
@@ -92,7 +92,7 @@ async function readInput(
   request: Request,
   { bodyBytesMax = snapshot.snapshotBytesMax }: ControlHandlerOptions,
 ): Promise<unknown> {
-  const body = await readBody(request, bodyBytesMax);
+  const body = await readBytes(request.body, bodyBytesMax);
   if (!body) throw new MockServerError("BODY_TOO_LARGE", `a body may have ${bodyBytesMax} bytes`);
   if (body.length === 0) return {};
   checkContentType(request);

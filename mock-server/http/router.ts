@@ -2,6 +2,7 @@
 // `handleGraphql` itself for the two GraphQL paths. Modules that a first GraphQL request does not need are loaded when
 // first used.
 
+import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { EventStream } from "../control/event-stream.ts";
@@ -9,7 +10,6 @@ import type { ControlContext } from "../control/route.ts";
 import { toFetchResponse, type WireResponse } from "../faults.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody, type GraphqlRequest, type RequestBody, singleHeader } from "../graphql/request.ts";
-import { readBody } from "../read-body.ts";
 import { hasKey } from "../rules/identity.ts";
 import type { Router } from "../state/fault.ts";
 import type { Hold, HoldOptions, VirtualClock } from "../time/virtual-clock.ts";
@@ -107,7 +107,7 @@ async function graphqlResponse(
 ): Promise<Response> {
   const headers = Object.fromEntries(request.headers);
   const { bodyBytesMax } = located.service.worlds.current.settings.bounds;
-  const body = decodeBody(await readBody(request, bodyBytesMax));
+  const body = decodeBody(await readBytes(request.body, bodyBytesMax));
   const { method } = request;
   return toFetchResponse(await serveGraphql(located, router, { method, headers, body, hold }));
 }

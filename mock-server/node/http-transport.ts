@@ -121,7 +121,7 @@ export function createHttpTransport({
 const notSent: TransportFailure = { status: null, error: "not sent: this mock delivers to loopback only" };
 
 /** Subdomains of `localhost` are this computer by RFC 6761, but not for every system's resolver. */
-const lookupLocalhost: LookupFunction = (name, options, callback) =>
+export const lookupLocalhost: LookupFunction = (name, options, callback) =>
   lookup(name.toLowerCase().endsWith(".localhost") ? "localhost" : name, options, callback);
 
 interface HttpCall {

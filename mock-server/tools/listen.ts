@@ -1,12 +1,12 @@
 // Receives deliveries as a receiver does, with the same checks and limits, and sends what is genuine to a local URL: the same
 // bytes under the same headers. What cannot be verified is rejected here, as anyone can reach a public address.
 
+import { once } from "node:events";
 import { mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import http from "node:http";
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
-import type { LookupFunction } from "node:net";
 import { join } from "node:path";
+import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
@@ -14,6 +14,7 @@ import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { privacyOf } from "@workspace-tasks/kernel/private-file.ts";
 import { randomName, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { lookupLocalhost } from "@workspace-tasks/mock-server/parts";
 import type { WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import { type ReceivedWebhook, verifyWebhook } from "@workspace-tasks/receiver-kit/express";
 import { type CallOptions, isWorkspaceTasksError, type WebhookEndpoints } from "@workspace-tasks/sdk";
@@ -172,55 +173,38 @@ interface Outgoing {
 }
 
 /** The response of the receiver with the start of its body. Rejects without one in time. */
-function send({ to, headers, body, signal }: Outgoing, clock: Clock): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const { request: open } = to.protocol === "https:" ? https : http;
-    const options = { method: "POST", headers: headers as string[], agent: false as const, signal };
-    const outgoing = open(to, isLocalhost(to) ? { ...options, lookup: lookUpLocalhost } : options);
-    const cancel = clock.schedule(forwardTimeoutMs, () =>
-      outgoing.destroy(new Error(`no response within ${forwardTimeoutMs / 1_000} s`)),
-    );
-    const settle = (outcome: () => void) => {
-      cancel();
-      outcome();
-    };
-    outgoing.on("error", (error) => settle(() => reject(error)));
-    outgoing.on("response", (incoming) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      const end = () =>
-        settle(() => {
-          const { statusCode: status = 502 } = incoming;
-          const text = Buffer.concat(chunks).subarray(0, responseBytesMax);
-          resolve({ status, headers: answerHeaders(incoming), body: text });
-        });
-      incoming.on("data", (chunk: Buffer) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes < responseBytesMax) return;
-        end();
-        incoming.destroy();
-      });
-      incoming.on("end", end);
-      // The status is known, and it is what counts.
-      incoming.on("error", end).on("close", end);
-    });
+async function send({ to, headers, body, signal }: Outgoing, clock: Clock): Promise<Answer> {
+  const { request: open } = to.protocol === "https:" ? https : http;
+  const options = { method: "POST", headers: headers as string[], agent: false as const, signal };
+  const outgoing = open(to, { ...options, lookup: lookupLocalhost });
+  // What fails after the response has begun ends its body.
+  outgoing.on("error", () => {});
+  const cancel = clock.schedule(forwardTimeoutMs, () =>
+    outgoing.destroy(new Error(`no response within ${forwardTimeoutMs / 1_000} s`)),
+  );
+  try {
     outgoing.end(body);
-  });
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    const { statusCode: status = 502 } = incoming;
+    return { status, headers: answerHeaders(incoming), body: await startOf(incoming) };
+  } finally {
+    cancel();
+  }
 }
 
-/** Names below it too are this machine (RFC 6761), also where the resolver does not know them. */
-const isLocalhost = ({ hostname }: URL) => /^(?:.+\.)?localhost$/.test(hostname);
-
-/** A receiver listens on one of the two, whichever the resolver prefers. */
-const lookUpLocalhost: LookupFunction = (_host, { all }, done) => {
-  const addresses = [
-    { address: "127.0.0.1", family: 4 },
-    { address: "::1", family: 6 },
-  ];
-  if (all) done(null, addresses);
-  else done(null, "127.0.0.1", 4);
-};
+/** The first part of a body, also of one that is cut: the status is known, and it is what counts. */
+async function startOf(incoming: IncomingMessage): Promise<Buffer> {
+  const start = new ByteBuffer();
+  try {
+    for await (const chunk of incoming) {
+      start.append(chunk);
+      if (start.length >= responseBytesMax) break;
+    }
+  } catch {
+    // The rest is lost.
+  }
+  return Buffer.from(start.toBytes().subarray(0, responseBytesMax));
+}
 
 function answerHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
   const kept = ["content-type", "retry-after"].flatMap((name) => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { builtFolder, readPage } from "@workspace-tasks/kernel/built-page.ts";
+import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
@@ -107,7 +108,7 @@ export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxP
         method: request.method,
         header: (name) => request.headers.get(name) ?? undefined,
         remoteAddress: undefined,
-        readBody: (bytesMax) => collect(request.body ?? [], bytesMax),
+        readBody: (bytesMax) => readBytes(request.body, bytesMax),
         authorize: () => ask(request),
       });
       return new Response(request.method === "HEAD" ? null : body, { status, headers });
@@ -116,25 +117,10 @@ export function createInboxPage(shown: Shown, options: InboxPageOptions): InboxP
 }
 
 /** `express.json()` may have read it. Ending the iteration of a request would close its connection, before the response. */
-async function collectNode(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | undefined> {
+async function collectNode(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   const { body } = request as { body?: unknown };
   if (request.readableEnded && isPlainObject(body)) return Buffer.from(JSON.stringify(body));
-  return collect(request.iterator({ destroyOnReturn: false }), bytesMax);
-}
-
-/** `undefined` for more bytes than the limit. */
-async function collect(
-  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  bytesMax: number,
-): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of stream) {
-    length += part.byteLength;
-    if (length > bytesMax) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
+  return readBytes(request.iterator({ destroyOnReturn: false }), bytesMax);
 }
 
 /** The build of the page, by path. */

@@ -26,8 +26,8 @@ export interface PageRequest {
   header(name: string): string | undefined;
   /** The address of the peer; `undefined` where it is not known. */
   readonly remoteAddress: string | undefined;
-  /** Reads a body of at most `bytesMax`; `undefined` when it is larger. */
-  readBody(bytesMax: number): Promise<Uint8Array | undefined>;
+  /** Reads a body of at most `bytesMax`; `null` when it is larger. */
+  readBody(bytesMax: number): Promise<Uint8Array | null>;
   /** Who looks, a name or `true`; anything else may not. */
   authorize(): unknown;
 }

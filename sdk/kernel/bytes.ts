@@ -75,6 +75,19 @@ export class ByteBuffer {
   }
 }
 
+/** Reads a body that arrives in parts; `null` past `bytesMax`. */
+export async function readBytes(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array> | null,
+  bytesMax: number,
+): Promise<Uint8Array | null> {
+  const body = new ByteBuffer();
+  for await (const part of parts ?? []) {
+    if (body.length + part.byteLength > bytesMax) return null;
+    body.append(part);
+  }
+  return body.toBytes();
+}
+
 /** Base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
   let text = "";

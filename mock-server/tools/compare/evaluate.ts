@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import type { Settings, SettingsChanges } from "@workspace-tasks/mock-server";
 import { issuesOfSettings, withSettings } from "@workspace-tasks/mock-server/parts";
 import { agrees, assumptionsOf, expectedOf, type Fact, type Rule } from "./ask/rule.ts";
 import { assumptions } from "./assumptions.ts";
@@ -88,22 +88,16 @@ export function describeFact(fact: Fact): string {
 
 /** The settings that rules propose, together, on top of those that the mock was compared with. */
 export const proposedSettings = (results: readonly RuleResult[], base: SettingsChanges): SettingsChanges =>
-  results.reduce<unknown>((merged, { settings }) => merge(merged, settings ?? {}), base) as SettingsChanges;
+  results.reduce((merged, { settings }) => {
+    const { errors } = settings ?? {};
+    const others =
+      merged.errors?.filter((each) => !errors?.some((error) => isOfSameError(each, error))) ?? [];
+    const joined = errors ? { errors: [...others, ...errors] } : {};
+    return withSettings({ ...settings, ...joined }, merged as Settings) as SettingsChanges;
+  }, base);
 
-/** Groups are merged; lists of replaced errors are joined, one for each error; other values are replaced. */
-function merge(base: unknown, change: unknown, name = ""): unknown {
-  if (name === "errors" && Array.isArray(base) && Array.isArray(change)) {
-    const isReplaced = (item: unknown) => change.some((each) => keyOf(each) === keyOf(item));
-    return [...base.filter((item) => !isReplaced(item)), ...change];
-  }
-  if (!isPlainObject(base) || !isPlainObject(change)) return change;
-  const names = [...new Set([...Object.keys(base), ...Object.keys(change)])];
-  return Object.fromEntries(
-    names.map((each) => [each, each in change ? merge(base[each], change[each], each) : base[each]]),
-  );
-}
-
-const keyOf = (item: unknown) => (isPlainObject(item) ? `${item["code"]} ${item["message"]}` : "");
+type Replacement = Settings["errors"][number];
+const isOfSameError = (a: Replacement, b: Replacement) => a.code === b.code && a.message === b.message;
 
 export interface AssumptionResult {
   readonly id: string;

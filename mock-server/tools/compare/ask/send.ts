@@ -7,7 +7,7 @@
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
-import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
+import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
@@ -226,11 +226,7 @@ function retryAfterMs(headers: Headers, nowMs: number): number {
 
 /** A body without an end must not fill the memory. */
 async function readText({ body }: Response): Promise<string> {
-  const received = new ByteBuffer();
-  for await (const chunk of body ?? []) {
-    received.append(chunk);
-    if (received.length > bodyBytesMax)
-      throw new SendError("too-large", `the response has more than ${bodyBytesMax} bytes`);
-  }
-  return new TextDecoder().decode(received.toBytes());
+  const bytes = await readBytes(body, bodyBytesMax);
+  if (bytes) return new TextDecoder().decode(bytes);
+  throw new SendError("too-large", `the response has more than ${bodyBytesMax} bytes`);
 }
