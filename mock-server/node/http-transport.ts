@@ -120,9 +120,20 @@ export function createHttpTransport({
 
 const notSent: TransportFailure = { status: null, error: "not sent: this mock delivers to loopback only" };
 
-/** Subdomains of `localhost` are this computer by RFC 6761, but not for every system's resolver. */
-export const lookupLocalhost: LookupFunction = (name, options, callback) =>
-  lookup(name.toLowerCase().endsWith(".localhost") ? "localhost" : name, options, callback);
+/**
+ * `localhost` and its subdomains are this computer by RFC 6761, but not for every system's resolver. A receiver may
+ * listen on either address.
+ */
+export const lookupLocalhost: LookupFunction = (name, options, callback) => {
+  if (!/(?:^|\.)localhost$/i.test(name)) lookup(name, options, callback);
+  else if (options.all) callback(null, loopbackAddresses);
+  else callback(null, "127.0.0.1", 4);
+};
+
+const loopbackAddresses = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
 
 interface HttpCall {
   readonly url: string;
