@@ -8,8 +8,6 @@ export interface RowEnd {
   readonly delayMs: number;
   readonly error: string | null;
   readonly advance: inbox.InboxHeadAdvance | null;
-  /** It is the last open row of its lease. */
-  readonly frees: boolean;
 }
 
 /** What became of it: as requested or `stale`; `undefined` when the lease was lost. */
@@ -20,7 +18,7 @@ export interface RowEndResult {
 }
 
 export function settledEnd(claim: inbox.InboxClaim, { state, advance }: inbox.InboxSettlement): RowEnd {
-  return { claim, outcome: state, delayMs: 0, error: null, advance, frees: isLast(claim) };
+  return { claim, outcome: state, delayMs: 0, error: null, advance };
 }
 
 export function failedEnd(claim: inbox.InboxClaim, failure: inbox.FailedAttempt): RowEnd {
@@ -31,24 +29,12 @@ export function failedEnd(claim: inbox.InboxClaim, failure: inbox.FailedAttempt)
     delayMs: failure.kind === "retry" ? Math.round(failure.delayMs) : 0,
     error: failure.kind === "release" ? null : failure.error,
     advance: null,
-    frees: isLast(claim),
   };
 }
 
 export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): inbox.InboxSettleOutcome {
   if (ended === undefined) return "lost";
   return ended.result === end.outcome ? "settled" : "settled-stale";
-}
-
-/** After an end that failed: each of the rows may end alone now. */
-export function reopen(items: readonly inbox.InboxSettling[]): void {
-  for (const { claim } of items) claim.lease.openRows?.add(claim.seq);
-}
-
-/** Also when an earlier end of the row failed. */
-function isLast({ lease, seq }: inbox.InboxClaim): boolean {
-  lease.openRows?.delete(seq);
-  return (lease.openRows?.size ?? 0) === 0;
 }
 
 /** Something newer was applied; or the same, unless an operator replayed it. */

@@ -29,8 +29,6 @@ export interface InboxLease {
   readonly keyId: number;
   readonly worker: string;
   readonly generation: number;
-  /** For the inbox itself: the claimed rows that have not ended yet, by `seq`. The end of the last one ends the lease. */
-  readonly openRows?: Set<number> | undefined;
 }
 
 export interface InboxClaim extends StoredInboxRow {

@@ -163,7 +163,7 @@ function claimKey(
   const claimed = fitting.map(({ seq }) => seq);
   const generation = key.generation + 1;
   storage.changeKey(id, { worker, generation, claimed, wakeAtMs: due.nowMs + leaseMs });
-  const lease: inbox.InboxLease = { keyId: id, worker, generation, openRows: new Set(claimed) };
+  const lease: inbox.InboxLease = { keyId: id, worker, generation };
   for (const row of fitting) taken.rows.push({ row, lease, head });
 }
 
@@ -285,7 +285,7 @@ export function renewLeases(
 
 /** Ends a claimed row and advances the head of its key; `undefined` when it was not held or had ended before. */
 export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResult | undefined {
-  const { advance, error, delayMs, frees } = end;
+  const { advance, error, delayMs } = end;
   const claim = end.claim as Claim;
   const { seq, attempts } = claim;
   const { keyId } = claim.lease;
@@ -309,10 +309,10 @@ export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResu
   const waiting = key.waiting - (isEnded ? 1 : 0);
   const suspects = Math.max(0, key.suspects - (isEnded ? 1 : 0));
   const left = key.claimed.filter((other) => other !== seq);
-  const isFree = frees || left.length === 0;
+  const isFree = left.length === 0;
   const head = result === "done" && advance ? headAt(advance, nowMs) : null;
   const wakeAtMs = isFree ? (waiting === 1 ? dueAtMs : nowMs) : key.wakeAtMs;
-  endLease(storage, key, { waiting, suspects, claimed: isFree ? [] : left, wakeAtMs }, head);
+  endLease(storage, key, { waiting, suspects, claimed: left, wakeAtMs }, head);
   return { result, hasMore: isFree && waiting > 0 };
 }
 

@@ -108,7 +108,6 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     };
     const rollback = async () => {
       ended = true;
-      rowEnd.reopen(items);
     };
     const commit = async () => {
       ended = true;

@@ -30,7 +30,7 @@ import {
   transactionEnded,
 } from "../handler-transaction.ts";
 import type { HandlerTransaction, InboxSettleOutcome, InboxSettling } from "../inbox.ts";
-import { isSuperseded, reopen, settledEnd } from "../row-end.ts";
+import { isSuperseded, settledEnd } from "../row-end.ts";
 import { type SqliteConnection, type SqliteRow, type SqliteValue, tryRollback } from "./sqlite-driver.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { storageOf } from "./sqlite-storage.ts";
@@ -177,7 +177,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     async rollback() {
       hasEnded = true;
       await discard();
-      reopen(items);
     },
   };
 }

@@ -34,7 +34,7 @@ function claimOf(seq: number, fields: Partial<InboxClaim> = {}): InboxClaim {
     receivedAtMs: nowMs,
     attempts: 1,
     replays: 0,
-    lease: { keyId: seq, worker: "w", generation: 1, openRows: new Set([seq]) },
+    lease: { keyId: seq, worker: "w", generation: 1 },
     secretIndex: 0,
     traceparent: null,
     body: Buffer.from(JSON.stringify(sampleEvent({ taskId: `task-${seq}` }))),
@@ -44,8 +44,7 @@ function claimOf(seq: number, fields: Partial<InboxClaim> = {}): InboxClaim {
 
 /** Rows of one key with these positions, claimed together. */
 function chainOf(positions: readonly string[]): InboxClaim[] {
-  const openRows = new Set(positions.map((_, index) => index + 1));
-  const lease = { keyId: 1, worker: "w", generation: 1, openRows };
+  const lease = { keyId: 1, worker: "w", generation: 1 };
   return positions.map((position, index) => claimOf(index + 1, { orderKey: "key", position, lease }));
 }
 
