@@ -424,26 +424,6 @@ export function advanceHead(
   return "newer";
 }
 
-/** A row that was replayed is as old as its replay. */
-export const storedAtMs = ({
-  replayedAtMs,
-  receivedAtMs,
-}: Pick<Delivery, "replayedAtMs" | "receivedAtMs">): number => replayedAtMs ?? receivedAtMs;
-
-/** What retention removes of a row now; its row goes with its body. */
-export function expiredPart(
-  row: Pick<Delivery, "outcome" | "receivedAtMs" | "replayedAtMs">,
-  { isQueued, hasBody }: { readonly isQueued: boolean; readonly hasBody: boolean },
-  { bodiesMs, rowsMs, unhandledBodiesMs }: inbox.InboxRetention,
-  nowMs: number,
-): "row" | "body" | undefined {
-  if (isQueued) return undefined;
-  const ageMs = nowMs - storedAtMs(row);
-  const isUnhandled = row.outcome === "dead" || row.outcome === "quarantined";
-  if (!isUnhandled && ageMs >= rowsMs) return "row";
-  return hasBody && ageMs >= (isUnhandled ? unhandledBodiesMs : bodiesMs) ? "body" : undefined;
-}
-
 /** A key may be found for several reasons; the first counts, with a workspace if one is known. */
 export function firstOfEachKey(candidates: inbox.ReconcileCandidate[]): readonly inbox.ReconcileCandidate[] {
   const order = ({ key, reason, workspaceId }: inbox.ReconcileCandidate) =>

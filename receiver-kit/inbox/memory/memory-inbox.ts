@@ -248,11 +248,14 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   };
 
   #purgeRow(row: MemoryDelivery, retention: InboxRetention, nowMs: number): boolean {
-    const has = { isQueued: core.queuedOf(this.#storage, row) !== undefined, hasBody: row.body !== null };
-    const part = core.expiredPart(row, has, retention, nowMs);
-    if (part === "row") this.#storage.removeDelivery(row);
-    if (part === "body") row.body = null;
-    return part !== undefined;
+    if (core.queuedOf(this.#storage, row)) return false;
+    const ageMs = nowMs - storedAtMs(row);
+    const isUnhandled = row.outcome === "dead" || row.outcome === "quarantined";
+    const bodyMs = isUnhandled ? retention.unhandledBodiesMs : retention.bodiesMs;
+    if (!isUnhandled && ageMs >= retention.rowsMs) this.#storage.removeDelivery(row);
+    else if (row.body !== null && ageMs >= bodyMs) row.body = null;
+    else return false;
+    return true;
   }
 
   /** In the order in which they advanced; a key without a head does not count. */
@@ -300,13 +303,16 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
       if (counted in rows) rows[counted as keyof typeof rows] += 1;
       newestAtMs = row.receivedAtMs;
       if (state !== "pending" || dueAtMs > nowMs) continue;
-      oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - core.storedAtMs(row));
+      oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - storedAtMs(row));
     }
     for (const state of Object.keys(rows) as (keyof typeof rows)[])
       rows[state] = Math.min(countedMax, rows[state]);
     return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
   };
 }
+
+/** A row that was replayed is as old as its replay. */
+const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryDelivery): number => replayedAtMs ?? receivedAtMs;
 
 /** A delivery as operators see it. */
 function summaryOf(

@@ -1,12 +1,8 @@
 // What requests, operators, retention and reconciling ask of the inbox, beside the deliveries that pass. A number of a
 // delivery grows with its time of receipt. `$1` is the time wherever a statement needs it.
-//
-// RETENTION. A call removes at most what it is asked for, and looks at little more: bodies and rows by their numbers, from
-// where the call before has stopped, below the first that is too young; heads by the time since which their keys are idle.
-// When a round has reached the end, a call returns 0 and the next one begins at the front again.
 
 import type * as inbox from "../inbox.ts";
-import { toNumber } from "../sql/rows.ts";
+import { createPurge } from "../sql/retention.ts";
 import {
   type Execute,
   isUnhandled,
@@ -59,8 +55,6 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     await requireUsable();
     return write(work, limitMs);
   };
-  const purge = createPurge({ read, write, sql, now: readNow, limitMs: largeLimitMs });
-
   const change = (text: string, values: readonly SqlValue[]) => write((execute) => execute(text, values));
   const dialect = postgresDialect(tables);
   const reads = sqlReads({
@@ -73,7 +67,12 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
 
   return {
     ...reads,
-    purge,
+    purge: createPurge({
+      dialect,
+      now: readNow,
+      read,
+      write: (text, values) => write((execute) => execute(text, values), largeLimitMs),
+    }),
     async replay({ source, id }, { event, orderKey, position, status, workspaceId }) {
       const key = orderKey ?? `id:${id}`;
       const isReplayed = await write(async (execute) => {
@@ -125,69 +124,8 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
   };
 }
 
-interface PurgeOptions {
-  read: Execute;
-  write<Result>(work: (execute: Execute) => Promise<Result>, limitMs?: number): Promise<Result>;
-  readonly sql: ReturnType<typeof recordStatements>;
-  now(): number | null;
-  readonly limitMs: number;
-}
-
-function createPurge({ read, write, sql, now, limitMs }: PurgeOptions): inbox.InboxStore["purge"] {
-  /** Number of the first row that is too young, by bisection: the times of receipt need no index. */
-  const findBoundary = async (afterMs: number, asOfMs: number | null) => {
-    const [range] = await read(sql.seqRange, []);
-    const [first, last] = [Number(range?.["first"] ?? 0), Number(range?.["last"] ?? -1)];
-    let expired = first - 1;
-    let young = last + 1;
-    while (young - expired > 1) {
-      const middle = Math.floor((expired + young) / 2);
-      const [row] = await read(sql.rowFrom, [now(), afterMs, middle, asOfMs]);
-      if (row?.["is_expired"] === true) expired = Number(row["seq"]);
-      else young = middle;
-    }
-    return young;
-  };
-  /** Removes rows by their numbers, in pages; the next call continues where this one ends. */
-  const inOrder = (statement: string) => {
-    let after = 0;
-    let below = 0;
-    return async (ages: readonly number[], asOfMs: number | null, rowsMax: number): Promise<number> => {
-      if (after === 0) below = await findBoundary(Math.min(...ages), asOfMs);
-      let changed = 0;
-      while (changed < rowsMax) {
-        const values = [now(), asOfMs, after, below, pageRows, rowsMax - changed, ...ages];
-        const [page] = await write((execute) => execute(statement, values), limitMs);
-        changed += Number(page?.["changed"]);
-        const last = toNumber(page?.["last"]);
-        after = last ?? 0;
-        if (last === null) break;
-      }
-      return changed;
-    };
-  };
-  const purgeBodies = inOrder(sql.purgeBodies);
-  const purgeRows = inOrder(sql.purgeRows);
-  return async ({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) => {
-    const bodies = await purgeBodies([Math.min(bodiesMs, rowsMs), unhandledBodiesMs], asOfMs, rowsMax);
-    const rows = await purgeRows([rowsMs], asOfMs, rowsMax);
-    const heads = await write(
-      async (execute) => (await execute(sql.purgeHeads, [now(), asOfMs, headsMs, rowsMax])).length,
-      limitMs,
-    );
-    return bodies + rows + heads;
-  };
-}
-
-/** How many rows a statement looks at to find some that it may remove. */
-const pageRows = 2_000;
-
 function recordStatements(tables: PostgresTables) {
-  return {
-    ...rowStatements(tables),
-    ...inlineStatements(tables),
-    ...retentionStatements(tables),
-  };
+  return { ...rowStatements(tables), ...inlineStatements(tables) };
 }
 
 function rowStatements(tables: PostgresTables) {
@@ -269,52 +207,6 @@ function inlineStatements({ deliveries, bodies, keys }: PostgresTables) {
   };
 }
 
-function retentionStatements(tables: PostgresTables) {
-  const { deliveries, bodies, keys } = tables;
-  const asOf = (parameter: string) => `least(${now}, coalesce(${parameter}::bigint, ${now}))`;
-  const age = "coalesce(delivery.replayed_at, delivery.received_at)";
-  const isOlder = (parameter: string) => `${age} <= ${asOf("$2")} - ${parameter}::bigint`;
-  const isSettled = `(delivery.outcome IN ('stale', 'discarded', 'inline')
-        OR (delivery.outcome IS NULL AND waiting.seq IS NULL))`;
-  /** Removes at most $6 rows of a page of numbers after $3 and below $4, and returns where to continue. */
-  const purgePage = (from: string, mayGo: string) => `
-    WITH page AS MATERIALIZED (
-      SELECT seq FROM ${from} WHERE seq > $3::bigint AND seq < $4::bigint ORDER BY seq LIMIT $5::bigint),
-    expired AS MATERIALIZED (
-      SELECT delivery.seq FROM page CROSS JOIN LATERAL (
-        SELECT delivery.seq FROM ${withQueue({ tables, lookUp })} WHERE delivery.seq = page.seq AND ${mayGo}
-        LIMIT 1 FOR UPDATE OF delivery SKIP LOCKED) AS delivery
-      ORDER BY page.seq LIMIT $6::bigint),
-    removed AS (DELETE FROM ${from} WHERE seq = ANY (ARRAY(SELECT seq FROM expired)) RETURNING 1)
-    SELECT (SELECT count(*) FROM removed) AS changed,
-      CASE WHEN (SELECT count(*) FROM expired) = $6::bigint THEN (SELECT max(seq) FROM expired)
-        ELSE (SELECT max(seq) FROM page) END AS last`;
-  return {
-    seqRange: `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`,
-
-    /** The first row from a number on: its time of receipt tells on which side of the boundary it is. */
-    rowFrom: `
-    SELECT seq, received_at <= ${asOf("$4")} - $2::bigint AS is_expired FROM ${deliveries}
-    WHERE seq >= $3::bigint ORDER BY seq LIMIT 1`,
-
-    purgeBodies: purgePage(
-      bodies,
-      `((${isSettled} AND ${isOlder("$7")}) OR (delivery.${isUnhandled} AND ${isOlder("$8")}))`,
-    ),
-
-    /** Removes rows whose bodies were purged. */
-    purgeRows: purgePage(
-      deliveries,
-      `${isSettled} AND ${isOlder("$7")} AND NOT EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq)`,
-    ),
-
-    purgeHeads: `
-    DELETE FROM ${keys} WHERE id = ANY (ARRAY(
-      SELECT id FROM ${keys} WHERE idle_since IS NOT NULL AND idle_since <= ${asOf("$2")} - $3::bigint AND waiting = 0
-      ORDER BY idle_since LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING 1`,
-  };
-}
-
 /** A subquery that is not merged: of a table that it takes to be empty, the planner would read all for each delivery. */
 const lookUp: SqlDialect["lookUp"] = (table, alias, condition) =>
   `LEFT JOIN LATERAL (SELECT * FROM ${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias} ON true`;
@@ -335,5 +227,13 @@ const postgresDialect = (tables: PostgresTables): SqlDialect => ({
   toPattern: (pattern) => pattern.replace(/[\\%_]/g, "\\$&").replaceAll("*", "%"),
   contains: (whole, parameter) => `position(${parameter} IN ${whole}) > 0`,
   isFoundBy: (number, statement) => `${number} = ANY (ARRAY(${statement}))`,
+  eachDelivery: (page, condition, limit) => `
+      SELECT found.seq FROM (${page}) AS page CROSS JOIN LATERAL (
+        SELECT delivery.seq FROM ${withQueue({ tables, lookUp })} WHERE delivery.seq = page.seq AND ${condition}
+        LIMIT 1 FOR UPDATE OF delivery SKIP LOCKED) AS found
+      ORDER BY page.seq LIMIT ${limit}`,
+  idleKeys: (since, limit) => `
+      SELECT id FROM ${tables.keys} WHERE idle_since IS NOT NULL AND idle_since <= ${since} AND waiting = 0
+      ORDER BY idle_since LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   toText: (statement) => statement,
 });

@@ -46,6 +46,10 @@ export interface SqlDialect {
   contains(whole: string, parameter: string): string;
   /** Whether a number is one of those that a statement finds, which is executed first. */
   isFoundBy(number: string, statement: string): string;
+  /** Selects, in their order, the deliveries of a page that meet a condition, without those that are being changed. */
+  eachDelivery(page: string, condition: string, limit: string): string;
+  /** Selects the ids of keys without waiting rows whose heads have not moved since, the first ones first. */
+  idleKeys(since: string, limit: string): string;
   /** A statement as the database has it. */
   toText(statement: string): string;
 }

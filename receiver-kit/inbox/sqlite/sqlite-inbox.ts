@@ -5,6 +5,7 @@ import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import * as core from "../core/core.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
+import { createPurge } from "../sql/retention.ts";
 import { type SqlValue, sqlReads } from "../sql/sql-reads.ts";
 import {
   loadSqliteDriver,
@@ -16,7 +17,7 @@ import {
 } from "./sqlite-driver.ts";
 import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
-import { SqlitePurge, sqliteDialect } from "./sqlite-records.ts";
+import { sqliteDialect } from "./sqlite-records.ts";
 import { storageOf } from "./sqlite-storage.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
@@ -102,7 +103,8 @@ export function sqliteInbox(
     writer.write((connection) => operation(connection, clock.now()));
   const read = (text: string, values: readonly SqlValue[]) =>
     writer.read((connection) => connection.query(text, values.map(toSqliteValue)));
-  const purge = new SqlitePurge();
+  const change = (text: string, values: readonly SqlValue[]) =>
+    write((connection) => connection.query(text, values.map(toSqliteValue)));
   const endRow = async (end: RowEnd) => {
     const ended = await write((connection, nowMs) => core.endRow(storageOf(connection), end, nowMs));
     if (ended?.hasMore) wake(end.claim.source);
@@ -115,8 +117,9 @@ export function sqliteInbox(
       now: () => clock.now(),
       read,
       readLong: read,
-      write: (text, values) => write((connection) => connection.query(text, values.map(toSqliteValue))),
+      write: change,
     }),
+    purge: createPurge({ dialect: sqliteDialect, now: () => clock.now(), read, write: change }),
     durable: true,
     get isOpen() {
       return users > 0;
@@ -165,14 +168,6 @@ export function sqliteInbox(
       write((connection, nowMs) => core.beginInline(storageOf(connection), webhook, inline, nowMs)),
     finishInline: (id, inline) => write((connection) => core.finishInline(storageOf(connection), id, inline)),
     advanceHead: (head) => write((connection, nowMs) => core.advanceHead(storageOf(connection), head, nowMs)),
-    async purge(retention, rowsMax) {
-      for (;;) {
-        const { changed, isOver } = await write((connection, nowMs) =>
-          purge.step(connection, retention, rowsMax, nowMs),
-        );
-        if (changed > 0 || isOver) return changed;
-      }
-    },
     begin(items, { timeoutMs }) {
       const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
       const seqs = items.map(({ claim }) => claim.seq);

@@ -133,8 +133,9 @@ describe("the PostgreSQL inbox gives retention the time of retention", () => {
     async (part) => {
       let statements = 0;
       const inbox = inboxOn(async ({ text }) => {
-        const row = { seq: 1, first: 1, last: 1, is_expired: true };
-        if (!text.includes("DELETE FROM") || !text.includes(part)) return { rows: [row] };
+        const row = { seq: 1, last: 1, is_old: true };
+        const result = { rows: [row] };
+        if (!text.includes("DELETE FROM") || !text.includes(part)) return [result, result];
         statements += 1;
         return hang();
       }, 5);

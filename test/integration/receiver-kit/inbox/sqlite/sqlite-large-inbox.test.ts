@@ -139,6 +139,24 @@ describe("a SQLite inbox with more rows than one step reads", { shuffle: false }
     }
     expect(ids).toEqual(Array.from({ length: rows + 1 }, (_, index) => `msg_${rows - index}`));
   });
+
+  it("ends each round of retention where many old rows are kept, however many of the others it has removed", async () => {
+    const kept = 5_000;
+    connection.query("UPDATE workspace_tasks_deliveries SET outcome = 'dead' WHERE seq <= ?1", [kept]);
+    connection.query(
+      "INSERT INTO workspace_tasks_bodies (seq, body) SELECT seq, x'00' FROM workspace_tasks_deliveries WHERE seq <= ?1",
+      [kept],
+    );
+    const ages = { bodiesMs: 0, rowsMs: 0, unhandledBodiesMs: hourMs, headsMs: hourMs };
+    for (const expected of [rows + 1 - kept, 0, 0]) {
+      let removed = 0;
+      for (let changed = 1; changed > 0; removed += changed) changed = await inbox.purge(ages, 1_000);
+      expect(removed).toBe(expected);
+    }
+    await clock.advance(hourMs);
+    expect(await inbox.purge(ages, kept)).toBeGreaterThanOrEqual(kept);
+    expect(await inbox.list({ limit: 1 })).toMatchObject([{ state: "dead", bodyBytes: null }]);
+  });
 });
 
 describe("the statements of a SQLite inbox", () => {
