@@ -1,10 +1,8 @@
 import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
 import type * as Sdk from "@workspace-tasks/sdk";
-import type { InboxClaim } from "../../../receiver-kit/inbox/inbox.ts";
-import { overrideInbox } from "../../support/wrap-inbox.ts";
 import { importPatched, type Patch } from "./bundles.ts";
 import type { Invariant } from "./invariants.ts";
-import type { Products, Store } from "./world.ts";
+import type { Products } from "./world.ts";
 
 // Known bugs. If the simulation does not detect one of them, it proves nothing about the guard that the mutant lacks.
 
@@ -14,37 +12,36 @@ export type Mutant = {
   readonly bug: string;
   /** The invariants that it may violate first. */
   readonly violates: readonly Invariant[];
-} & (
-  | { readonly product: "sdk" | "receiver-kit"; readonly patches: readonly Patch[] }
-  | { readonly products: Pick<Products, "connection" | "store"> }
-);
+  readonly product: "sdk" | "receiver-kit";
+  readonly patches: readonly Patch[];
+};
 
 export const mutants: readonly Mutant[] = [
   {
     name: "no-uniqueness",
     bug: "every copy of a delivery becomes a row",
     violates: ["I1", "I2", "I6"],
-    products: { connection: withoutUniqueness },
+    product: "receiver-kit",
+    patches: [{ find: "if (this.#seqs.has(name)) return undefined;", replace: "" }],
   },
   {
     name: "acknowledge-before-commit",
     bug: "a delivery is acknowledged before its row is committed",
     violates: ["I1"],
-    products: {
-      connection: (inbox) =>
-        overrideInbox(inbox, {
-          async insert(row) {
-            inbox.insert(row).catch(() => {});
-            return { outcome: "new" };
-          },
-        }),
-    },
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return orUnavailable(settings, method, stored(), leftMs);",
+        replace: 'stored().catch(() => {});\n    return { outcome: "new" } as Result;',
+      },
+    ],
   },
   {
     name: "no-fencing",
     bug: "a worker whose lease has expired can settle the row",
     violates: ["I3", "I4"],
-    products: { store: withoutFencing },
+    product: "receiver-kit",
+    patches: [{ find: 'if (!keys.every((key) => key !== undefined)) return "lost";', replace: "" }],
   },
   {
     name: "endless-lease",
@@ -187,47 +184,10 @@ export type MutantProducts = Disposable & { readonly products: Partial<Products>
 
 /** The products with the mutant's bug. */
 export async function productsOf(mutant: Mutant): Promise<MutantProducts> {
-  if ("products" in mutant) return { products: mutant.products, [Symbol.dispose]() {} };
   if (mutant.product === "sdk") {
     const { module, [Symbol.dispose]: dispose } = await importPatched<typeof Sdk>("sdk", mutant);
     return { products: { sdk: module }, [Symbol.dispose]: dispose };
   }
   const patched = await importPatched<typeof ReceiverKit>("receiver-kit", mutant);
   return { products: { receiverKit: patched.module }, [Symbol.dispose]: patched[Symbol.dispose] };
-}
-
-/** Every copy of a delivery becomes a row. */
-function withoutUniqueness(inbox: Store): Store {
-  let copies = 0;
-  return overrideInbox(inbox, {
-    insert: (row) => inbox.insert({ ...row, id: `${row.id}#${copies++}` }),
-  });
-}
-
-/** Settles in the name of the current claim, as a settle statement without the generation would. */
-function withoutFencing(inbox: Store): Store {
-  const currentClaims = new Map<number, InboxClaim>();
-  return overrideInbox(inbox, {
-    async claim(options) {
-      const result = await inbox.claim(options);
-      for (const claim of result.claims) currentClaims.set(claim.seq, claim);
-      return result;
-    },
-    begin(items, options) {
-      const begun = inbox.begin(items, options);
-      const changes: (() => void)[] = [];
-      return {
-        handle: { apply: (change) => void changes.push(change) },
-        rollback: () => begun.rollback(),
-        commit() {
-          const held = items.map(({ claim, settlement }) => {
-            return { claim: currentClaims.get(claim.seq) ?? claim, settlement };
-          });
-          const current = inbox.begin(held, options);
-          for (const change of changes) change();
-          return current.commit();
-        },
-      };
-    },
-  });
 }

@@ -30,8 +30,7 @@ export interface Receivers {
 
 export function createReceivers(world: SimulationWorld): Receivers {
   const { trace, settings, products } = world;
-  const rows = storeOf(products.receiverKit.memoryInbox({ clock: world.storeClock.clock }));
-  const store = products.store?.(rows) ?? rows;
+  const store = storeOf(products.receiverKit.memoryInbox({ clock: world.storeClock.clock }));
   const effects = createEffects(world);
   const secrets: string[] = [];
   const retired: string[] = [];

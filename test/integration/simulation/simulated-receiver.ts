@@ -36,10 +36,9 @@ const handlerTimeoutMs = 20_000;
 export function startReceiver(world: SimulationWorld, shared: SharedState, name: string): SimulatedReceiver {
   const { products, settings, random } = world;
   const process = createProcess(world, name);
-  const connection = connectInbox(world, shared.store, process);
   const receiver = products.receiverKit.createReceiver<MemoryTransaction>({
     secrets: resolveSecrets(world, shared, process),
-    inbox: products.connection?.(connection) ?? connection,
+    inbox: connectInbox(world, shared.store, process),
     source,
     clock: process.clock,
     random: random.stream(`receiver/${name}`).number,

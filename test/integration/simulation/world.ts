@@ -22,10 +22,6 @@ export type Store = InboxStore<ReceiverKit.MemoryTransaction>;
 export interface Products {
   readonly sdk: Pick<typeof Sdk, "createClient">;
   readonly receiverKit: Pick<typeof ReceiverKit, "createReceiver" | "memoryInbox" | "NonRetryableError">;
-  /** Wraps the connection of one receiver process to the store. */
-  readonly connection?: ((connection: Store) => Store) | undefined;
-  /** Wraps the store that all processes share. */
-  readonly store?: ((store: Store) => Store) | undefined;
 }
 
 /** What all parts of one run share. */
