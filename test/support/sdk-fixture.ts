@@ -10,8 +10,6 @@ export interface SdkFixture extends AsyncDisposable {
   readonly client: WorkspaceTasksClient;
   /** Another client of the same mock, closed with the fixture. */
   createClient(options?: Partial<CreateClientOptions>): WorkspaceTasksClient;
-  /** Advances the virtual clock until the promise settles; with a real clock only waits. */
-  advanceUntilSettled<Value>(promise: Promise<Value>): Promise<Value>;
   /** Number of requests with this top-level field that reached the service. */
   requests(operation: string): Promise<number>;
 }
@@ -51,8 +49,6 @@ export async function createSdkFixture(
     mock,
     client: newClient(),
     createClient: newClient,
-    advanceUntilSettled: (promise) =>
-      mock.clock.mode === "virtual" ? advanceUntilSettled(mock.clock, promise) : promise,
     requests: async (operation) =>
       (await mock.control.listRequests({ limit: 1_000 })).data.filter(({ operations }) =>
         operations.includes(operation),
@@ -62,22 +58,4 @@ export async function createSdkFixture(
       await mock.close();
     },
   };
-}
-
-/** Advances a virtual clock by seconds until the promise settles; fails when it takes more than `secondsMax`. */
-export async function advanceUntilSettled<Value>(
-  clock: { advance(byMs: number): Promise<unknown> },
-  promise: Promise<Value>,
-  secondsMax = 100_000,
-): Promise<Value> {
-  let settled = false;
-  const settle = () => {
-    settled = true;
-  };
-  promise.then(settle, settle);
-  for (let seconds = 0; !settled; seconds += 1) {
-    if (seconds > secondsMax) throw new Error(`the promise did not settle within ${secondsMax} s`);
-    await clock.advance(1_000);
-  }
-  return promise;
 }

@@ -128,12 +128,12 @@ describe("ensureEndpoint", () => {
     }));
 
   it("waits while another process has a secret issued, and 30 s after that was killed takes over", () =>
-    withStore(async ({ client, secrets, state, mock, stored, advanceUntilSettled }) => {
+    withStore(async ({ client, secrets, state, mock, stored }) => {
       const { endpoint } = await client.webhooks.ensureEndpoint({ url, secrets });
       const pending = { id: "another process", untilMs: mock.clock.now() + 30_000 };
       state.text = JSON.stringify({ ...JSON.parse(String(state.text)), pending });
       const startMs = mock.clock.now();
-      const taken = await advanceUntilSettled(client.webhooks.ensureEndpoint({ url, secrets }));
+      const taken = await mock.clock.runUntil(client.webhooks.ensureEndpoint({ url, secrets }));
       expect(taken).toMatchObject({ changed: true, endpoint: { id: endpoint.id } });
       expect(stored()).toHaveLength(2);
       expect(mock.clock.now() - startMs).toBeGreaterThanOrEqual(30_000);
@@ -141,7 +141,7 @@ describe("ensureEndpoint", () => {
     }));
 
   it("does not wait for a marker of a wrong clock, and ends with its signal, its deadline or its client when it waits", () =>
-    withStore(async ({ client, secrets, state, mock, advanceUntilSettled }) => {
+    withStore(async ({ client, secrets, state, mock }) => {
       const { endpoint } = await client.webhooks.ensureEndpoint({ url, secrets });
       const mark = (untilMs: number) => {
         state.text = JSON.stringify({ ...JSON.parse(String(state.text)), pending: { id: "x", untilMs } });
@@ -152,7 +152,7 @@ describe("ensureEndpoint", () => {
       });
       mark(mock.clock.now() + 30_000);
       const late = failureOf(client.webhooks.ensureEndpoint({ url, secrets }, { deadlineMs: 2_000 }));
-      expect(await advanceUntilSettled(late)).toMatchObject({
+      expect(await mock.clock.runUntil(late)).toMatchObject({
         code: "DEADLINE_EXCEEDED",
         outcome: "not_sent",
       });
@@ -227,9 +227,9 @@ describe("a store that fails ends the call with a code, and says what was expect
     ["write always returns false", { read, write: async () => false }, conflict, "another process changed"],
     ["there is no write", { read }, "ARGUMENT_INVALID", "expected a store with read and write"],
   ])("%s", (_, store, code, message) =>
-    withStore(async ({ client, advanceUntilSettled, requests }) => {
+    withStore(async ({ client, mock, requests }) => {
       const secrets = store as SecretStore;
-      const error = await advanceUntilSettled(failureOf(client.webhooks.ensureEndpoint({ url, secrets })));
+      const error = await mock.clock.runUntil(failureOf(client.webhooks.ensureEndpoint({ url, secrets })));
       expect(error).toMatchObject({ code, outcome: "not_sent" });
       expect(error.message).toContain(message);
       expect(`${error.message} ${error.cause}`).not.toContain("whsec_");
@@ -238,7 +238,7 @@ describe("a store that fails ends the call with a code, and says what was expect
   );
 
   it("after a secret was issued: the outcome is unknown, and the next call has another one issued", () =>
-    withStore(async ({ client, secrets, advanceUntilSettled, stored, requests }) => {
+    withStore(async ({ client, secrets, mock, stored, requests }) => {
       let writes = 0;
       const write: SecretStore["write"] = async (next, previous) => {
         if (++writes === 2) throw new Error("down");
@@ -247,7 +247,7 @@ describe("a store that fails ends the call with a code, and says what was expect
       const failing = { ...secrets, write };
       const error = await failureOf(client.webhooks.ensureEndpoint({ url, secrets: failing }));
       expect(error).toMatchObject({ code: "SECRET_STORE_FAILED", outcome: "unknown" });
-      await advanceUntilSettled(client.webhooks.ensureEndpoint({ url, secrets }));
+      await mock.clock.runUntil(client.webhooks.ensureEndpoint({ url, secrets }));
       expect(stored()).toHaveLength(1);
       expect(await requests("rotateWebhookEndpointSecret")).toBe(1);
     }));

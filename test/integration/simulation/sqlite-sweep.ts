@@ -21,7 +21,6 @@ import { instant } from "../../support/inbox-rows.ts";
 import { type AroundStatement, interceptSqlite } from "../../support/intercept-sqlite.ts";
 import { createFixtureClock } from "../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
-import { advanceUntilSettled } from "../../support/sdk-fixture.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
@@ -212,14 +211,22 @@ const hangsAfterSeconds = 60;
 
 /** Repeats the work until it succeeds. Fails when it hangs while time passes. */
 async function retry(clock: VirtualClock, work: () => Promise<unknown>): Promise<void> {
-  const passing = { advance: (byMs: number) => pass(clock, byMs) };
   let failure: unknown;
   for (let tries = 0; tries < triesMax; tries++) {
-    const ended = work().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    failure = await advanceUntilSettled(passing, ended, hangsAfterSeconds);
+    let isOver = false;
+    const ended = work()
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      .finally(() => {
+        isOver = true;
+      });
+    for (let seconds = 0; !isOver; seconds++) {
+      if (seconds > hangsAfterSeconds) throw new Error(`did not end within ${hangsAfterSeconds} s`);
+      await pass(clock, 1_000);
+    }
+    failure = await ended;
     if (failure === undefined) return;
     await pass(clock, 5_000);
   }

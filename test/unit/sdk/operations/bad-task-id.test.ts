@@ -3,7 +3,6 @@ import type { CreateClientOptions } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { codeOf, outcomeOf } from "../../../support/outcome-of.ts";
 import { createScriptedService, type ReceivedRequest } from "../../../support/scripted-service.ts";
-import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
 import { rawTask } from "./raw-task.ts";
 
 const idOf = (number: number) => `0197f0c2-1b3d-7000-8000-${String(number).padStart(12, "0")}`;
@@ -56,7 +55,7 @@ function setUp(respond: (ids: readonly string[]) => Response, world: WorldOption
     /** How many of these waits resolve, and the code of each other. */
     async outcomes(ids: readonly string[], deadlineMs = 120_000) {
       const waits = Promise.all(ids.map((id) => codeOf(waitFor(id, { deadlineMs }))));
-      const codes = await advanceUntilSettled(clock, waits);
+      const codes = await clock.runUntil(waits);
       return {
         resolved: codes.filter((code) => code === "no error").length,
         codes: codes.filter((code) => code !== "no error"),
@@ -88,7 +87,7 @@ describe("waits of which one task makes the service fail", () => {
       const bad = outcomeOf(waitFor(badId, { deadlineMs: 120_000 }));
       expect(await outcomes(goodIds(5), 60_000)).toEqual({ resolved: 5, codes: [] });
       expect(clock.monotonic()).toBeLessThan(45_000);
-      expect(await advanceUntilSettled(clock, bad)).toMatchObject({
+      expect(await clock.runUntil(bad)).toMatchObject({
         code: "DEADLINE_EXCEEDED",
         cause: { code: expect.stringMatching(/^(SERVICE_FAILED|SERVICE_UNAVAILABLE|RESPONSE_INVALID)$/) },
       });
@@ -109,7 +108,7 @@ describe("waits of which one task makes the service fail", () => {
       doneAtMs: 200_000,
     });
     const others = goodIds(99).map((id) => codeOf(waitFor(id)));
-    expect(await advanceUntilSettled(clock, codeOf(waitFor(badId)))).toBe("INPUT_INVALID");
+    expect(await clock.runUntil(codeOf(waitFor(badId)))).toBe("INPUT_INVALID");
     expect(requests.length).toBeLessThanOrEqual(20);
     await clock.advance(60_000);
     expect(requests.at(-1)?.ids).toHaveLength(99);
@@ -201,7 +200,7 @@ describe("the deadline of a wait", () => {
 
   it("a wait ends by the deadlineMs of the client", async () => {
     const { waitFor, clock } = setUp(rejections["an input error"], { ...never, deadlineMs: 90_000 });
-    const outcome = await advanceUntilSettled(clock, outcomeOf(waitFor(idOf(1))));
+    const outcome = await clock.runUntil(outcomeOf(waitFor(idOf(1))));
     expect(outcome).toMatchObject({
       code: "DEADLINE_EXCEEDED",
       message: expect.stringMatching(`^tasks.waitFor: .*${idOf(1)}.*90000`),

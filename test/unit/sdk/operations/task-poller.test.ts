@@ -10,7 +10,6 @@ import {
 } from "../../../../sdk/operations/tasks.ts";
 import { clientOptionsOf, createFakeEngine } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
-import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
 import { rawTask } from "./raw-task.ts";
 
 /** A UUID for a name of at most six characters. */
@@ -54,8 +53,7 @@ function setUp({ taskAt, pageMax = 1_000 }: WorldOptions) {
   return {
     engine,
     start: waitFor,
-    wait: (id: string, options?: WaitForTaskOptions) =>
-      advanceUntilSettled(engine.clock, waitFor(id, options)),
+    wait: (id: string, options?: WaitForTaskOptions) => engine.clock.runUntil(waitFor(id, options)),
     polls: () => engine.sent.map(({ atMs }) => atMs),
   };
 }
@@ -253,13 +251,13 @@ describe("concurrent waits", () => {
     const one = setUp({ taskAt: completesAt(60_000) });
     await one.wait(idOf("t-0"));
     const many = setUp({ taskAt: completesAt(60_000) });
-    await advanceUntilSettled(many.engine.clock, Promise.all(ids.map((id) => many.start(id))));
+    await many.engine.clock.runUntil(Promise.all(ids.map((id) => many.start(id))));
     expect(many.polls()).toEqual(one.polls());
   });
 
   it("waits for the same task share its id in a request, and all resolve", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000) });
-    const both = await advanceUntilSettled(engine.clock, Promise.all([start(idOf("t")), start(idOf("t"))]));
+    const both = await engine.clock.runUntil(Promise.all([start(idOf("t")), start(idOf("t"))]));
     expect(both.map(({ id }) => id)).toEqual([idOf("t"), idOf("t")]);
     expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: [idOf("t")] } });
   });
@@ -267,7 +265,7 @@ describe("concurrent waits", () => {
   it("250 waits poll 100 tasks at a time in turn, and all resolve", async () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(10_000) });
     const waits = Array.from({ length: 250 }, (_, index) => start(idOf(`t-${index}`)));
-    await advanceUntilSettled(engine.clock, Promise.all(waits));
+    await engine.clock.runUntil(Promise.all(waits));
     const requested = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
     expect(requested.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
     expect(new Set(requested.slice(0, 3).flat()).size).toBe(250);
@@ -278,7 +276,7 @@ describe("concurrent waits", () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(1e9) });
     const options = { deadlineMs: 300_000 };
     const waits = Array.from({ length: 2_000 }, (_, index) => outcomeOf(start(idOf(`t-${index}`), options)));
-    await advanceUntilSettled(engine.clock, Promise.all(waits));
+    await engine.clock.runUntil(Promise.all(waits));
     expect(polls().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
     expect(polls().length).toBeGreaterThan(100);
   });
@@ -286,7 +284,7 @@ describe("concurrent waits", () => {
   it("waits resolve although the service limits its pages below the ids requested", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000), pageMax: 20 });
     const waits = Array.from({ length: 50 }, (_, index) => start(idOf(`t-${index}`)));
-    expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(50);
+    expect(await engine.clock.runUntil(Promise.all(waits))).toHaveLength(50);
   });
 
   it("waits that begin one after the other share their polls", async () => {
@@ -296,7 +294,7 @@ describe("concurrent waits", () => {
       waits.push(start(idOf(`t-${index}`)));
       await engine.clock.advance(100);
     }
-    await advanceUntilSettled(engine.clock, Promise.all(waits));
+    await engine.clock.runUntil(Promise.all(waits));
     expect(polls().length).toBeLessThan(30);
   });
 });

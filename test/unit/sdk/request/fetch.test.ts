@@ -9,7 +9,6 @@ import {
   probe,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
 import { createFakeTusService } from "../uploads/fake-tus-service.ts";
 
 afterEach(() => {
@@ -46,7 +45,7 @@ describe("a request", () => {
     const { seen, record } = recording(fetch as Fetch);
     const uploads = createUploads(engine, { ...clientOptionsOf(engine), fetch: record });
     const upload = uploads.upload(new Uint8Array(15), { fileName: "a", mimeType: "b", chunkBytes: 10 });
-    await advanceUntilSettled(engine.clock, upload);
+    await engine.clock.runUntil(upload);
     expect(seen.map(({ method }) => method)).toEqual(["POST", "PATCH", "HEAD", "PATCH"]);
     for (const each of seen) expect(each).toMatchObject({ redirect: "manual", cache: "no-store" });
   });

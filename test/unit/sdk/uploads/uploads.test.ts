@@ -11,7 +11,6 @@ import { atDepth } from "../../../support/depth.ts";
 import { clientOptionsOf, createFakeEngine } from "../../../support/engine-fixture.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 import { createScriptedService } from "../../../support/scripted-service.ts";
-import { advanceUntilSettled } from "../../../support/sdk-fixture.ts";
 import { createFakeTusService, type FakeTusServiceOptions, type TusFault } from "./fake-tus-service.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
@@ -30,7 +29,7 @@ function setUp(service: FakeTusServiceOptions = {}) {
     start: (body: UploadBody, options: Partial<UploadOptions> = {}) =>
       uploads.upload(body, { ...file, chunkBytes: 10, ...options }),
     upload: (body: UploadBody, options: Partial<UploadOptions> = {}) =>
-      advanceUntilSettled(engine.clock, uploads.upload(body, { ...file, chunkBytes: 10, ...options })),
+      engine.clock.runUntil(uploads.upload(body, { ...file, chunkBytes: 10, ...options })),
     stored: () => tus.uploads.get("u-1"),
     methods: () => tus.log.map(({ method }) => method).join(" "),
   };
@@ -476,7 +475,7 @@ describe("the time limits of an upload", () => {
   ])("an upload of a stream that stalls ends by %s", async (_, client, own, expectedMs) => {
     const { clock, uploads } = withClient(client);
     const upload = uploads.upload(stalledStream(), { ...file, ...own });
-    await expect(advanceUntilSettled(clock, upload)).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
+    await expect(clock.runUntil(upload)).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
     expect(clock.monotonic()).toBe(expectedMs);
   });
 
@@ -487,7 +486,7 @@ describe("the time limits of an upload", () => {
   ])("a request of an upload ends by %s", async (_, client, own, expectedMs) => {
     const { clock, uploads, log } = withClient({ maxRetries: 0, ...client }, stalledRequests);
     const upload = uploads.upload(bytesOf(5), { ...file, ...own });
-    await expect(advanceUntilSettled(clock, upload)).rejects.toMatchObject({
+    await expect(clock.runUntil(upload)).rejects.toMatchObject({
       code: "UPLOAD_FAILED",
       cause: { code: "REQUEST_TIMEOUT" },
     });
