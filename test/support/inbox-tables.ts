@@ -8,22 +8,19 @@ interface Options {
   readonly schema?: string;
   /** Default: the server's clock. */
   readonly nowMs?: number | undefined;
-  readonly keyOrder?: "latest" | "strict";
 }
 
 const claimedCount = "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
 
 /** The keys, rows and deliveries that contradict each other, each with what is wrong. */
 export async function wrongTables(query: Query, options: Options): Promise<readonly unknown[]> {
-  const { database, schema = "workspace_tasks", nowMs, keyOrder = "latest" } = options;
+  const { database, schema = "workspace_tasks", nowMs } = options;
   const prefix = database === "postgres" ? `${schema}.` : "workspace_tasks_";
   const [deliveries, keys, queue] = ["deliveries", "ordering_keys", "queue"].map((table) => prefix + table);
   const now = nowMs ?? "(extract(epoch FROM clock_timestamp()) * 1000)";
   const rowsOf = `FROM ${queue} AS waiting_row WHERE waiting_row.key_id = ordering_key.id`;
-  const nextDue =
-    keyOrder === "latest"
-      ? `(SELECT min(due_at) ${rowsOf})`
-      : `(SELECT due_at ${rowsOf} ORDER BY position, seq LIMIT 1)`;
+  // In strict order; in the other one a key does not sleep longer either.
+  const nextDue = `(SELECT due_at ${rowsOf} ORDER BY position, seq LIMIT 1)`;
   const ofPostgres = {
     "it is idle although it has rows, or the other way round": "(idle_since IS NOT NULL) <> (waiting = 0)",
     "no row is claimed": "claimed = '{}'",

@@ -1,6 +1,15 @@
 import { expect } from "vitest";
 import type { InboxClaim, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { begin, claimOptions, completedAt, positionAt, rowAt, settle, source } from "./contract-rows.ts";
+import {
+  begin,
+  claimOptions,
+  completedAt,
+  doneWith,
+  positionAt,
+  rowAt,
+  settle,
+  source,
+} from "./contract-rows.ts";
 import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const tasks = ["task-1", "task-2", "task-3"] as const;
@@ -57,6 +66,15 @@ export const batchChecks: Checks = {
     expect(await statesOf(inbox, claims)).toEqual(
       claims.map(({ id }) => (id === "task-1" ? "stale" : "done")),
     );
+  },
+  async "settles a row at the position of its head where that is allowed"(fixture) {
+    const { inbox } = fixture;
+    const claims = (await claimBatch(fixture)).filter(({ id }) => id !== "task-1 again");
+    for (const { orderKey, position } of claims)
+      await inbox.advanceHead({ source, key: orderKey ?? "", position: position ?? "" });
+    const items = claims.map((claim) => ({ claim, settlement: doneWith(claim, { allowSame: true }) }));
+    expect(await inbox.begin(items, { timeoutMs: 60_000 }).commit()).toBe("settled");
+    expect(new Set(await statesOf(inbox, claims))).toEqual(new Set(["done"]));
   },
   async "keeps nothing when it is rolled back, and each row can end alone afterwards"(fixture) {
     const { inbox, effects } = fixture;

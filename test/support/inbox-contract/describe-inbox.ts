@@ -1,10 +1,6 @@
 // What the receiver needs of every inbox; `receiver-kit/inbox/inbox.ts` states the promises.
 
-import { randomInt } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { InboxKeyOrder } from "../../../receiver-kit/inbox/inbox.ts";
-import { atDepth } from "../depth.ts";
 import { batchChecks } from "./batch-checks.ts";
 import { claimingChecks } from "./claiming-checks.ts";
 import { concurrencyChecks } from "./concurrency-checks.ts";
@@ -12,7 +8,6 @@ import { crashChecks } from "./crash-checks.ts";
 import type { Checks, CrashFixture, InboxFixture } from "./inbox-fixture.ts";
 import { leaseChecks } from "./lease-checks.ts";
 import { clockChecks, reconcileChecks, retentionChecks } from "./maintenance-checks.ts";
-import { ModelRun, operations } from "./model-run.ts";
 import { inlineChecks, operatorChecks } from "./operator-checks.ts";
 import { orderChecks, transactionChecks } from "./order-checks.ts";
 import { storingChecks } from "./storing-checks.ts";
@@ -52,30 +47,7 @@ function describeChecks<Fixture extends InboxFixture>(
     it.each(Object.entries(checks))("%s", async (_, check) => {
       await using fixture = await create();
       await check(fixture);
-      // What contradicts each other in strict order does so in the other one, too.
-      expect((await fixture.contradictions?.("strict")) ?? []).toEqual([]);
+      expect((await fixture.contradictions?.()) ?? []).toEqual([]);
     });
-  });
-}
-
-const longTimeoutMs = 600_000;
-
-/** Compares random operations with the naive model; a sequence that differs is shrunk. */
-export function describeRandomOperations(subject: string, create: () => Promise<InboxFixture>, runs: number) {
-  const isSame = (keyOrder: InboxKeyOrder) => async () => {
-    const step = fc.record({ operation: fc.constantFrom(...operations), seed: fc.nat(1_000_000) });
-    const steps = fc.array(step, { maxLength: 120, size: "max" });
-    const property = fc.asyncProperty(steps, async (all) => {
-      await using fixture = await create();
-      const run = new ModelRun(fixture, keyOrder);
-      for (const each of all) await run.step(each);
-      await run.drain();
-    });
-    const options = atDepth({ numRuns: runs, seed: 1 }, { numRuns: 3 * runs, seed: randomInt(2 ** 31) });
-    await fc.assert(property, options);
-  };
-  describe(`${subject}: random operations`, { timeout: longTimeoutMs }, () => {
-    it("return what a naive model returns, in latest order", isSame("latest"));
-    it("return what a naive model returns, in strict order", isSame("strict"));
   });
 }

@@ -1,5 +1,5 @@
 import type { VirtualClock } from "@workspace-tasks/mock-server";
-import type { InboxKeyOrder, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 
 /** A new, empty, open inbox with a clock of its own. */
 export interface InboxFixture extends AsyncDisposable {
@@ -12,8 +12,8 @@ export interface InboxFixture extends AsyncDisposable {
     write(transaction: unknown, name: string): Promise<void>;
     kept(): Promise<readonly string[]>;
   };
-  /** Contradictions between what is stored in several places, if there are such places. Called between operations. */
-  contradictions?(keyOrder: InboxKeyOrder): Promise<readonly unknown[]>;
+  /** Contradictions between what is stored in several places, if there are such places. Called after each check. */
+  contradictions?(): Promise<readonly unknown[]>;
 }
 
 export interface CrashFixture extends InboxFixture {

@@ -74,6 +74,7 @@ export const leaseChecks: Checks = {
     const earlier = await claimOne(inbox, { leaseMs: 1_000 });
     await clock.advance(1_000);
     const later = await claimOne(inbox);
+    expect((await inbox.renew([earlier.lease], 1_000)).size).toBe(0);
     expect(await settle(inbox, earlier)).toBe("lost");
     expect(await settle(inbox, later)).toBe("settled");
   },
@@ -106,7 +107,10 @@ export const leaseChecks: Checks = {
     expect(await settle(inbox, second)).toBe("settled");
   },
   async "makes a row dead whose lease expired at the last attempt, and reports it once"({ inbox, clock }) {
-    const row = rowAt("task-1", 1);
+    // Its key keeps a head, and has no rows afterwards.
+    await inbox.insert(rowAt("task-1", 1, { id: "before" }));
+    await settle(inbox, await claimOne(inbox));
+    const row = rowAt("task-1", 2);
     await inbox.insert(row);
     for (let attempt = 1; attempt <= 3; attempt++) {
       expect((await claimIds(inbox, { leaseMs: 1_000 })).length).toBe(1);
@@ -116,6 +120,12 @@ export const leaseChecks: Checks = {
     expect(died).toMatchObject([{ source, id: row.id }]);
     expect((await inbox.claim(claimOptions())).died).toEqual([]);
     expect(await inbox.get(row)).toMatchObject({ state: "dead", attempts: 3 });
+  },
+  async "claims the rows behind one that died with its lease together"({ inbox, clock }) {
+    for (const second of [1, 2, 3]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
+    await claimOne(inbox, { leaseMs: 1_000, attemptsMax: 1 });
+    await clock.advance(1_000);
+    expect(await claimIds(inbox, { attemptsMax: 1, rowsPerKeyMax: 2 })).toEqual(["at-2", "at-3"]);
   },
   async "counts a crash for the row that was handled, also when an older one was stored or failed meanwhile"({
     inbox,
@@ -148,6 +158,33 @@ export const leaseChecks: Checks = {
     expect((await claimAll()).claims.length).toBe(1);
     await clock.advance(1_000);
     expect((await claimAll()).claims.length).toEqual(tasks.length - 2);
+  },
+  async "claims a newer row of a key whose first one waits after a crash"({ inbox, clock }) {
+    for (const id of ["a-1", "b-1", "b-2"]) await inbox.insert(rowAt(`task-${id[0]}`, Number(id[2]), { id }));
+    await inbox.claim(claimOptions({ leaseMs: 1_000 }));
+    await clock.advance(1_000);
+    expect((await claimIds(inbox, { worker: "worker-2" })).toSorted()).toEqual(["a-1", "b-2"]);
+  },
+  async "claims rows of a key one at a time after a crash, until the one that was handled has ended"({
+    inbox,
+    clock,
+  }) {
+    for (const task of ["done", "dead", "later"]) {
+      for (const second of [1, 2, 3]) await inbox.insert(rowAt(task, second, { id: `${task}-${second}` }));
+      await claimOne(inbox, { leaseMs: 1_000 });
+      await clock.advance(1_000);
+      const [claim, ...others] = (await inbox.claim(claimOptions({ rowsPerKeyMax: 2 }))).claims;
+      expect([claim?.id, others]).toEqual([`${task}-1`, []]);
+      const failure = { delayMs: 60_000, error: "no", counts: true } as const;
+      if (task === "done") await settle(inbox, claim!);
+      else
+        await inbox.fail(
+          claim!,
+          task === "dead" ? { kind: "dead", error: "no" } : { kind: "retry", ...failure },
+        );
+      const next = task === "later" ? [`${task}-2`] : [`${task}-2`, `${task}-3`];
+      expect(await claimIds(inbox, { rowsPerKeyMax: 2 })).toEqual(next);
+    }
   },
   async "counts a crash for the first row of a key only, and then claims its rows one at a time"({
     inbox,

@@ -63,6 +63,19 @@ export const retentionChecks: Checks = {
     expect(await inbox.purge({ ...retention, asOfMs: asOfMs + 500 }, 100)).toBe(1);
     expect(await inbox.get(row)).toMatchObject({ state: "done", body: null });
   },
+  async "counts the age of a replayed row from its replay"({ inbox, clock }) {
+    const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
+    const row = rowAt("task-1", 1);
+    await inbox.insert(row);
+    await settle(inbox, await claimOne(inbox));
+    await clock.advance(900);
+    await inbox.replay(row, row);
+    await settle(inbox, await claimOne(inbox));
+    await clock.advance(999);
+    expect(await inbox.purge(retention, 100)).toBe(0);
+    await clock.advance(1);
+    expect(await inbox.purge(retention, 100)).toBe(1);
+  },
   async "removes at most the given number of each kind, and everything in the end"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 1_000 };
     for (let n = 0; n < 5; n++) {

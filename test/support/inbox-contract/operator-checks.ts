@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { InboxRowFilter } from "../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions } from "../inbox-rows.ts";
-import { bodyBytes, claimIds, claimOne, rowAt, settle, source } from "./contract-rows.ts";
+import { begin as beginRows, bodyBytes, claimIds, claimOne, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const webhook = { id: "msg_inline", timestamp: 1_772_357_400, body: Buffer.from("{}"), secretIndex: 0 };
@@ -22,8 +22,41 @@ export const operatorChecks: Checks = {
     expect(again).toMatchObject({ attempts: 1, replays: 1 });
     expect(bodyBytes(again.body)).toEqual(row.body);
     expect(await settle(inbox, again)).toBe("settled");
+    expect(await inbox.get(row)).toMatchObject({ state: "done", attempts: 1 });
     expect(await inbox.replay(row, row)).toBe(true);
     expect(await inbox.replay({ source, id: "absent" }, row)).toBe(false);
+  },
+  async "discards dead and quarantined rows, and no others"({ inbox }) {
+    const [waiting, dead, odd] = [rowAt("a", 1), rowAt("b", 1), rowAt("c", 1, { quarantine: "odd" })];
+    await inbox.insert(dead);
+    await inbox.fail(await claimOne(inbox), { kind: "dead", error: "broken" });
+    await inbox.insert(odd);
+    await inbox.insert(waiting);
+    const discarded = [await inbox.discard(dead), await inbox.discard(odd), await inbox.discard(waiting)];
+    expect(discarded).toEqual([true, true, false]);
+    expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
+    expect([await inbox.discard(dead), await inbox.discard(waiting)]).toEqual([false, false]);
+    expect(await inbox.get(waiting)).toMatchObject({ state: "done" });
+  },
+  async "keeps the error of a failure that was not counted, of rows that end alone or together"({
+    inbox,
+    clock,
+  }) {
+    for (const task of ["alone", "a", "b"]) await inbox.insert(rowAt(task, 1, { id: task }));
+    const failure = { kind: "retry", delayMs: 1_000, error: "away", counts: false } as const;
+    for (const claim of (await inbox.claim(claimOptions())).claims) await inbox.fail(claim, failure);
+    await clock.advance(1_000);
+    const [alone, ...together] = (await inbox.claim(claimOptions())).claims.toSorted((one) =>
+      one.id === "alone" ? -1 : 1,
+    );
+    await settle(inbox, alone!);
+    expect(await beginRows(inbox, ...together).commit()).toBe("settled");
+    for (const id of ["alone", "a", "b"])
+      expect(await inbox.get({ source, id })).toMatchObject({
+        state: "done",
+        attempts: 1,
+        lastError: "away",
+      });
   },
   async "keeps the last error of a replayed row until another one follows"({ inbox, clock }) {
     const row = rowAt("task-1", 1);

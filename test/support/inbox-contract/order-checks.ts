@@ -69,6 +69,7 @@ export const orderChecks: Checks = {
   },
   async "lets one of many concurrent callers advance a head to one position"({ inbox, reopen }) {
     const other = await reopen();
+    await inbox.insert(rowAt("task-1", 1));
     const verdicts = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         (index % 2 ? inbox : other).advanceHead({ source, key, position: positionAt(1) }),

@@ -10,11 +10,7 @@ import {
   type SqliteDriverName,
   sqliteDriverNames,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import {
-  describeCrashes,
-  describeInbox,
-  describeRandomOperations,
-} from "../../../../support/inbox-contract/describe-inbox.ts";
+import { describeCrashes, describeInbox } from "../../../../support/inbox-contract/describe-inbox.ts";
 import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
@@ -50,9 +46,9 @@ const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<Crash
       file = copy;
       return open();
     },
-    async contradictions(keyOrder) {
+    async contradictions() {
       const connection = (await loadSqliteDriver(driver))(file);
-      const options = { database: "sqlite" as const, nowMs: clock.now(), keyOrder };
+      const options = { database: "sqlite" as const, nowMs: clock.now() };
       const faults = await wrongTables(async (statement) => connection.query(statement), options);
       connection.close();
       return faults;
@@ -124,8 +120,6 @@ it("SQLite inbox: the driver's own function for transactions is one within that 
   expect(await transaction.commit()).toBe("settled");
   expect(await fixture.effects.kept()).toEqual(["before", "kept"]);
 });
-
-describeRandomOperations("SQLite inbox", createFixture, 5);
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {
   const tables = `

@@ -2,11 +2,7 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import {
-  describeCrashes,
-  describeInbox,
-  describeRandomOperations,
-} from "../../../../support/inbox-contract/describe-inbox.ts";
+import { describeCrashes, describeInbox } from "../../../../support/inbox-contract/describe-inbox.ts";
 import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { claimOptions, runningAt } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";
@@ -71,12 +67,11 @@ const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> 
       await server.resume();
       return open();
     },
-    contradictions: (keyOrder) =>
+    contradictions: () =>
       wrongTables(async (statement) => (await pool.query(statement)).rows, {
         database: "postgres",
         schema,
         nowMs: clock.now(),
-        keyOrder,
       }),
     effects: {
       async write(transaction, name) {
@@ -98,7 +93,6 @@ const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> 
 describeWithPostgres("with PostgreSQL", () => {
   describeInbox("PostgreSQL inbox", createFixture);
   describeCrashes("PostgreSQL inbox", createFixture);
-  describeRandomOperations("PostgreSQL inbox", createFixture, 2);
   describeSqlTransactions("PostgreSQL inbox", createFixture);
   describeNestedTransactions("PostgreSQL inbox", createFixture, async (handle) => {
     const client = await (handle as PostgresTransaction).client();

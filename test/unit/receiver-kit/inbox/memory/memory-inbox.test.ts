@@ -1,10 +1,7 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import { expect, it } from "vitest";
-import {
-  describeInbox,
-  describeRandomOperations,
-} from "../../../../support/inbox-contract/describe-inbox.ts";
+import { describeInbox } from "../../../../support/inbox-contract/describe-inbox.ts";
 import type { InboxFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../../support/inbox-stores.ts";
@@ -27,7 +24,6 @@ const createFixture = async (): Promise<InboxFixture> => {
 };
 
 describeInbox("memory inbox", createFixture);
-describeRandomOperations("memory inbox", createFixture, 20);
 
 it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);
