@@ -189,12 +189,8 @@ export const deliveryRoutes = {
         differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
         describe: describeDelivery,
       };
-      const matching = await waitForMatches(
-        world,
-        expectation,
-        { count, times },
-        { timeoutMs, signal: options?.signal },
-      );
+      const limits = { timeoutMs, signal: options?.signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
   }),

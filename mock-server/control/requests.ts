@@ -143,12 +143,8 @@ export const requestRoutes = {
         differences: (entry: JournalEntry) => differences(entry, { ...filter, after }),
         describe: describeRequest,
       };
-      const matching = await waitForMatches(
-        world,
-        expectation,
-        { count, times },
-        { timeoutMs, signal: options?.signal },
-      );
+      const limits = { timeoutMs, signal: options?.signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
       return { data: matching.map(viewRequest) };
     },
   }),

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Tone } from "./controls.tsx";
 import { type Filter, goTo, hashOf } from "./route.ts";
-import { formatDuration, formatRange } from "./text.ts";
+import { formatDuration, formatRange, sum } from "./text.ts";
 import { type StatusTexts, Time } from "./values.tsx";
 
 /** Fewer are drawn as wide as these. */
@@ -115,8 +115,6 @@ export function Histogram({ view, field, tones, texts = {}, counts, filter = {} 
     </section>
   );
 }
-
-const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
 function slotAt(
   { clientX, currentTarget }: PointerEvent & { readonly currentTarget: Element },

@@ -79,6 +79,8 @@ const compact = new Intl.NumberFormat("en", { notation: "compact" });
 /** A count where there is room for three characters: `999`, `5K`, `1.2M`. */
 export const formatCount = (count: number): string => compact.format(count);
 
+export const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
 /** `1 attempt`, `2 attempts`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
   `${count} ${count === 1 ? noun : nouns}`;

@@ -3,7 +3,7 @@ import { ActionButton, Actions } from "@workspace-tasks/page-parts/controls.tsx"
 import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import { Clock, type SearchLink, Shell, type View } from "@workspace-tasks/page-parts/shell.tsx";
 import { startStream, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { formatRelative } from "@workspace-tasks/page-parts/text.ts";
+import { formatRelative, sum } from "@workspace-tasks/page-parts/text.ts";
 import { lazyView } from "@workspace-tasks/page-parts/values.tsx";
 import { render } from "preact";
 import {
@@ -138,16 +138,13 @@ const FaultsView = lazyView<"FaultsView", ViewProps>(() => import("./views/fault
 const RunView = lazyView(() => import("./views/run.tsx"), "RunView");
 const SetupView = lazyView<"SetupView", ViewProps>(() => import("./views/setup.tsx"), "SetupView");
 
-const sum = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((total, count) => total + count, 0);
-
 const views: readonly View<Overview>[] = [
   { name: "overview", Component: OverviewView },
-  { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
+  { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(Object.values(tasks)) },
   {
     name: "deliveries",
     Component: DeliveriesView,
-    count: ({ deliveries }) => sum(deliveries),
+    count: ({ deliveries }) => sum(Object.values(deliveries)),
     alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
   },
   { name: "signatures", Component: SignaturesView },

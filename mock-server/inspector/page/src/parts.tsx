@@ -3,7 +3,13 @@ import { ActionButton, Actions, Notice, useTemporary } from "@workspace-tasks/pa
 import { Histogram } from "@workspace-tasks/page-parts/histogram.tsx";
 import type { Filter } from "@workspace-tasks/page-parts/route.ts";
 import { useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { formatDuration, formatRelative, formatTimeNear, plural } from "@workspace-tasks/page-parts/text.ts";
+import {
+  formatDuration,
+  formatRelative,
+  formatTimeNear,
+  plural,
+  sum,
+} from "@workspace-tasks/page-parts/text.ts";
 import * as parts from "@workspace-tasks/page-parts/values.tsx";
 import { control } from "./mock.ts";
 import { labelOfEndpoint, nameOfEndpoint, reasonOfFailure } from "./text.ts";
@@ -256,8 +262,7 @@ export function ReplayRejected({ query, label = "Replay rejected" }: ReplayProps
   const rejected = { ...query, rejected: true };
   const read = () => control.countDeliveries(rejected);
   const counts = useResource(`rejected ${JSON.stringify(query)}`, ["delivery", "clock"], read);
-  const sum = (of: Readonly<Record<string, number>>) => Object.values(of).reduce((a, b) => a + b, 0);
-  const count = counts?.bars.reduce((total, bar) => total + sum(bar.counts), 0) ?? 0;
+  const count = sum(counts?.bars.flatMap((bar) => Object.values(bar.counts)) ?? []);
   const replay = async () => setRun(await control.replayDeliveries({ ...rejected, limit: replayedMax }));
   return (
     <Actions>

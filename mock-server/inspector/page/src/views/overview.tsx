@@ -4,7 +4,7 @@ import { Legend } from "@workspace-tasks/page-parts/histogram.tsx";
 import { ListPanel } from "@workspace-tasks/page-parts/lists.tsx";
 import { hashOf } from "@workspace-tasks/page-parts/route.ts";
 import { type Activity, useLive, useNowMs, useResource } from "@workspace-tasks/page-parts/state.ts";
-import { formatExact, plural, shortId } from "@workspace-tasks/page-parts/text.ts";
+import { formatExact, plural, shortId, sum } from "@workspace-tasks/page-parts/text.ts";
 import { lazyView, Time, Total } from "@workspace-tasks/page-parts/values.tsx";
 import type { ComponentChildren } from "preact";
 import { control, nameOfKey, transport, useClock, type ViewProps } from "../mock.ts";
@@ -73,8 +73,7 @@ const isUnused = ({ tasks, deliveries, requests }: Overview): boolean =>
 
 type Counts = Readonly<Record<string, number>>;
 
-const sumOf = (counts: Counts | undefined) =>
-  counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
+const sumOf = (counts: Counts | undefined) => counts && sum(Object.values(counts));
 
 function Tasks({ counts }: { readonly counts: Counts | undefined }) {
   return (
