@@ -85,6 +85,12 @@ export function installedBy(page: string, heading?: string): readonly string[] {
   return [...new Set(words)];
 }
 
+/** The manifest of `npm init -y` of npm 11, changed as the page tells its reader. */
+export function initialised(page: string): string {
+  const isModule = shellLinesOf(page).includes("npm pkg set type=module");
+  return JSON.stringify({ type: isModule ? "module" : "commonjs" });
+}
+
 /** What a page tells its reader to type. */
 export const shellLinesOf = (page: string, heading?: string): readonly string[] =>
   blocksOf(partOf(page, heading)).flatMap(({ language, text }) => (language === "sh" ? linesOf(text) : []));

@@ -1,12 +1,13 @@
 // Receivers in HTTP frameworks: the programs of docs/recipes/http-frameworks.md, with what that page tells to install.
-import { installedBy, type Project, program, shownBy } from "../project.ts";
+import { initialised, installedBy, type Project, program, shownBy } from "../project.ts";
 import { underAttack } from "../stranger.ts";
 import { receivesWebhooks } from "../webhook-calls.ts";
 
 const page = "docs/recipes/http-frameworks.md";
 const [kit = "", libsql = ""] = installedBy(page);
 const file = (name: string) => program(`examples/http-frameworks/${name}.ts`);
-const receiver = { "receiver.ts": file("receiver") };
+const manifest = { "package.json": initialised(page) };
+const receiver = { ...manifest, "receiver.ts": file("receiver") };
 const compilerOptions = {
   target: "es2023",
   module: "nodenext",
@@ -68,7 +69,7 @@ const nextReceiver = (how: string, build: string): Project => ({
     "app/page.tsx": "export default function Page() {\n  return <h1>ready</h1>;\n}\n",
     "app/echo/route.ts":
       "export const POST = async (request: Request) => Response.json(await request.json());\n",
-    "package.json": "{}",
+    ...manifest,
   },
   run: `${build} && echo built`,
   prints: /built/,

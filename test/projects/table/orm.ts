@@ -1,5 +1,5 @@
 // Handlers that write with an ORM: the programs of docs/recipes/orm.md, with what that page tells to install.
-import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
+import { type Files, initialised, installedBy, type Project, program, shownBy } from "../project.ts";
 
 const page = "docs/recipes/orm.md";
 const file = (name: string) => program(`examples/orm/${name}`);
@@ -93,7 +93,12 @@ function recipe({ of, how, headings, files, prepare = "true" }: Recipe): Project
         .flatMap((heading) => installedBy(page, heading))
         .map((name) => (name === "better-sqlite3" ? "better-sqlite3@12" : name)), // the newest on Node 20
     ],
-    files: { ...(usesPostgres ? onPostgres : onSqlite), "careless.ts": careless, ...files },
+    files: {
+      ...(usesPostgres ? onPostgres : onSqlite),
+      "package.json": initialised(page),
+      "careless.ts": careless,
+      ...files,
+    },
     run: run.join("\n"),
     prints:
       /recipe: attempt 1[\s\S]+recipe: attempt 2[\s\S]+recipe: written once[\s\S]+careless: written 3 times/,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { secretX } from "../../support/signed-delivery.ts";
-import { installedBy, type Project, program, type Served } from "../project.ts";
+import { initialised, installedBy, type Project, program, type Served } from "../project.ts";
 import { deliver } from "../webhook-calls.ts";
 
 const page = "docs/recipes/serverless.md";
@@ -89,6 +89,7 @@ export const serverless: readonly Project[] = [
     how: "a gateway and PostgreSQL",
     install: ["node@22", "typescript", ...installedBy(page)],
     files: {
+      "package.json": initialised(page),
       "receive.ts": program("examples/lambda/accept.ts"),
       "handle.ts": program("examples/lambda/handle.ts"),
       "gateway.mjs": program("gateway.mjs"),
