@@ -3,7 +3,7 @@
 
 export { secretForm } from "./checks.ts";
 export { createBoundedOutput, createLogOutput, type Line, withoutSecrets } from "./cli/activity-log.ts";
-export { readSettings, reasonOf } from "./cli/read-settings.ts";
+export { orFail, readSettings, reasonOf } from "./cli/read-settings.ts";
 export { isJsonSchema } from "./control/events.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { plainSchema } from "./graphql/schema.ts";

@@ -40,18 +40,8 @@ const withPlace = ({ path, message }: { readonly path: string; readonly message:
   path === "" ? message : `${path}: ${message}`;
 
 async function readSettingsFile(path: string): Promise<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw new CommandError(`--settings: cannot read ${path}: ${reasonOf(error)}`);
-  }
-  let value: unknown;
-  try {
-    value = parseJsonText(text);
-  } catch (error) {
-    throw new CommandError(`--settings: ${path} is not JSON: ${reasonOf(error)}`);
-  }
+  const text = await orFail(`--settings: cannot read ${path}`, () => readFile(path, "utf8"));
+  const value = await orFail(`--settings: ${path} is not JSON`, () => parseJsonText(text));
   if (!isPlainObject(value)) throw new CommandError(`--settings: ${path}: expected a JSON object`);
   // Editors find the schema by this field.
   const { $schema: _, ...changes } = value;
@@ -81,4 +71,13 @@ function parseValue(text: string): unknown {
 export function reasonOf(error: unknown): string {
   if (!isError(error)) return String(error);
   return "code" in error && !isMockServerError(error) ? String(error.code) : error.message;
+}
+
+/** @throws CommandError that says what could not be done, why, and what to do */
+export async function orFail<Result>(what: string, work: () => Result | Promise<Result>, remedy = "") {
+  try {
+    return await work();
+  } catch (error) {
+    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`);
+  }
 }

@@ -22,7 +22,7 @@ import { isMockServerError, MockServerError } from "../errors.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../node/snapshot-file.ts";
 import { durationForms, parseDurationMs } from "../time/duration.ts";
 import { withoutSecrets, withoutStatus } from "./activity-log.ts";
-import { reasonOf } from "./read-settings.ts";
+import { orFail } from "./read-settings.ts";
 
 const baseUrlName = "WORKSPACE_TASKS_BASE_URL";
 
@@ -183,18 +183,13 @@ wrong arguments.`,
 async function save(control: ControlApi, file: string, io: CommandIo): Promise<0> {
   const text = JSON.stringify(await control.getSnapshot());
   if (file === "-") return writeData(io, `${text}\n`);
-  await writeSnapshotFile(file, text).catch((error: unknown) => {
-    throw new CommandError(
-      `save: cannot write ${file}: ${reasonOf(error)}; name another file, or - to print`,
-    );
-  });
+  const remedy = "; name another file, or - to print";
+  await orFail(`save: cannot write ${file}`, () => writeSnapshotFile(file, text), remedy);
   return write(io, `saved to ${file}\n`);
 }
 
 async function restore(control: ControlApi, file: string): Promise<void> {
-  const snapshot = await readSnapshotFile(file).catch((error: unknown) => {
-    throw new CommandError(`restore: cannot use ${file}: ${reasonOf(error)}`);
-  });
+  const snapshot = await orFail(`restore: cannot use ${file}`, () => readSnapshotFile(file));
   if (!snapshot) throw new CommandError(`restore: there is no file ${file}`);
   await control.restoreSnapshot(snapshot);
 }

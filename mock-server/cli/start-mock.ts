@@ -9,7 +9,7 @@ import { findSnapshotFile, readSnapshotFile, writeSnapshotFile } from "../node/s
 import { createMockServer } from "../server.ts";
 import { isOrigin, type MockServerOptions } from "../server-options.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../settings/settings.ts";
-import { readSettings, reasonOf } from "./read-settings.ts";
+import { orFail, readSettings, reasonOf } from "./read-settings.ts";
 
 export interface RunningMock {
   readonly mock: MockServer;
@@ -41,7 +41,7 @@ interface StartContext {
 
 async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
-  const snapshot = state === undefined ? null : await readSnapshotFile(state).catch(unusable(state));
+  const snapshot = state === undefined ? null : await usable(state, () => readSnapshotFile(state));
   const settings = withDeliveries(await readSettings(options), options);
   const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
     throw explainStart(error, options);
@@ -67,30 +67,24 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
 
 async function saveState(mock: MockServer, file: StateFile, warn: Warn): Promise<Autosave> {
   const { path } = file;
-  const problem = (error: unknown) => `--state: cannot write ${path}: ${reasonOf(error)}`;
-  const warnOnce = (error: unknown) => warn(`${problem(error)}; tries again after the next change`);
-  const fail = (remedy: string) => (error: unknown) => {
-    throw new cli.CommandError(`${problem(error)}${remedy}`);
-  };
-  const saving = await autosave(mock, file, warnOnce).catch(fail("; choose another file"));
-  return { stop: () => saving.stop().catch(fail("")) };
+  const problem = `--state: cannot write ${path}`;
+  const warnOnce = (error: unknown) =>
+    warn(`${problem}: ${reasonOf(error)}; tries again after the next change`);
+  const saving = await orFail(problem, () => autosave(mock, file, warnOnce), "; choose another file");
+  return { stop: () => orFail(problem, saving.stop) };
 }
 
 /** Beside the file itself, so that mocks that reach it by several links have one lock. */
 async function lockStateFile(path: string, warn: Warn): Promise<FileLock> {
   const onWait = (owner: string) =>
     warn(`--state: waits up to a minute for ${owner}, which may still use ${path}`);
-  const lock = await findSnapshotFile(path)
-    .then((found) => lockFile(found, { onWait }))
-    .catch(unusable(path));
+  const lock = await usable(path, async () => lockFile(await findSnapshotFile(path), { onWait }));
   if (typeof lock !== "string") return lock;
   throw new cli.CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
-const unusable = (path: string) => (error: unknown) => {
-  const reason = `${reasonOf(error)}; choose another file, or move this one away`;
-  throw new cli.CommandError(`--state: cannot use ${path}: ${reason}`);
-};
+const usable = <Result>(path: string, use: () => Promise<Result>) =>
+  orFail(`--state: cannot use ${path}`, use, "; choose another file, or move this one away");
 
 /** Registers the endpoint unless the restored state has it. Returns its signing secret. */
 async function registerReceiver({ control }: MockServer, url: string): Promise<string> {

@@ -1,9 +1,9 @@
 // Files that a command writes, named by a flag: an error names both.
 
 import { extname } from "node:path";
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
-import { reasonOf } from "@workspace-tasks/mock-server/parts";
+import { orFail } from "@workspace-tasks/mock-server/parts";
 
 const outputKind: OutputKind = {
   name: "one that this command has written",
@@ -19,15 +19,6 @@ export const saveFile = (flag: string, path: string, text: string): Promise<stri
   orFail(`${flag}: cannot write ${path}`, () => writeOutputFile(path, text, outputKind), anotherFile);
 
 const anotherFile = "; choose another file";
-
-/** @throws CommandError that says what could not be done, why, and what to do */
-export async function orFail<Result>(what: string, work: () => Result | Promise<Result>, remedy = "") {
-  try {
-    return await work();
-  } catch (error) {
-    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`);
-  }
-}
 
 export type Renderers<Report> = Readonly<Record<".json" | ".xml", (report: Report) => string>>;
 

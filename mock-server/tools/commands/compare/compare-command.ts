@@ -5,7 +5,7 @@ import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { lineWidth, reflow, usesColor } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings, reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
+import { orFail, readSettings, reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import { endpointsText, removalOf, removalText } from "../../compare/ask/created.ts";
 import { type Captured, parseCaptured } from "../../compare/ask/deliveries.ts";
 import {
@@ -34,7 +34,6 @@ import { rules } from "../../compare/rules/table.ts";
 import {
   checkWritable,
   failuresOf,
-  orFail,
   type Renderers,
   rendererOf,
   saveFile,

@@ -10,6 +10,7 @@ import {
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
+import { orFail } from "@workspace-tasks/mock-server/parts";
 import {
   createClient,
   type ErrorCode,
@@ -17,7 +18,6 @@ import {
   type WorkspaceTasksClient,
 } from "@workspace-tasks/sdk";
 import { connectHints, connectionCodeOf } from "../../connection-errors.ts";
-import { orFail } from "../output-file.ts";
 import { addressFlag, addressIn, checkKey } from "../service-address.ts";
 
 const baseUrlVariable = "WORKSPACE_TASKS_BASE_URL";
