@@ -127,26 +127,18 @@ async function placeOf(
 const slackMs = 60_000;
 export const stepRowsDefault = 1_000;
 
-/** The first rows of a search. */
-async function firstRows(
-  steps: AsyncIterable<InboxSearchStep>,
-  limit: number,
-): Promise<readonly InboxRowSummary[]> {
-  const found: InboxRowSummary[] = [];
-  for await (const { rows } of steps) {
-    for (const row of rows) found.push(row);
-    if (found.length >= limit) break;
-  }
-  return found.slice(0, limit);
-}
-
 /** `list` of a store that has `search`. */
 export const listBy =
   (search: (given: InboxSearch) => AsyncIterable<InboxSearchStep>) =>
-  ({ limit = 50, ...filter }: InboxRowFilter): Promise<readonly InboxRowSummary[]> =>
-    limit < 1
-      ? Promise.resolve([])
-      : firstRows(search({ ...filter, stepRows: Math.min(limit, stepRowsDefault) }), limit);
+  async ({ limit = 50, ...filter }: InboxRowFilter): Promise<readonly InboxRowSummary[]> => {
+    const found: InboxRowSummary[] = [];
+    if (limit < 1) return found;
+    for await (const { rows } of search({ ...filter, stepRows: Math.min(limit, stepRowsDefault) })) {
+      for (const row of rows) found.push(row);
+      if (found.length >= limit) break;
+    }
+    return found.slice(0, limit);
+  };
 
 /** Rows of memory, which has all that a search asks for. */
 export function matches(row: InboxRowSummary, body: Uint8Array | null, search: InboxSearch): boolean {

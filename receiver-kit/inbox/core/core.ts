@@ -342,8 +342,8 @@ export function replayRow(
 ): boolean {
   const delivery = storage.findDelivery(reference);
   if (!delivery || delivery.outcome === "inline" || queuedOf(storage, delivery)) return false;
-  const bodyBytes = storage.bodyBytes(delivery.seq);
-  if (bodyBytes === null) return false;
+  const body = storage.readBodies([delivery.seq]).get(delivery.seq);
+  if (!body) return false;
   const { event, orderKey, position, status, workspaceId } = columns;
   const replayed = { event, orderKey, position, status, workspaceId };
   const { seq, source, id, replays } = delivery;
@@ -355,7 +355,7 @@ export function replayRow(
     replayedAtMs: nowMs,
     diedAtMs: null,
   });
-  enqueue(storage, { ...replayed, seq, source, id }, bodyBytes, nowMs);
+  enqueue(storage, { ...replayed, seq, source, id }, body.byteLength, nowMs);
   return true;
 }
 

@@ -97,8 +97,6 @@ export interface Storage {
   changeDelivery(seq: number, fields: Partial<Delivery>): void;
   /** `null` when the body was purged. */
   compareBody(row: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null;
-  /** `null` when it was purged. */
-  bodyBytes(seq: number): number | null;
 
   findKey(source: string, name: string): Key | undefined;
   readKey(id: number): Key | undefined;

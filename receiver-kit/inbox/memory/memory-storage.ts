@@ -91,10 +91,6 @@ export class MemoryStorage implements Storage {
     return first ? Buffer.compare(first, body) === 0 : null;
   }
 
-  bodyBytes(seq: number): number | null {
-    return this.deliveries.get(seq)?.body?.byteLength ?? null;
-  }
-
   findKey(source: string, name: string): MemoryKey | undefined {
     return this.keys.get(this.#keyIds.get(nameOf(source, name)) ?? 0);
   }

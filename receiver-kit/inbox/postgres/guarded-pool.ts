@@ -53,7 +53,7 @@ export class GuardedPool {
 
   /** Reads what the server can. Before the first transaction. */
   async open(): Promise<void> {
-    const [row] = await this.read(
+    const [row] = await this.query(
       "SELECT version() AS version, current_setting('server_encoding') AS encoding",
     );
     this.#isLinux = /linux/i.test(String(row?.["version"]));
@@ -68,11 +68,8 @@ export class GuardedPool {
       : text;
 
   /** One statement, outside of a transaction. */
-  async read(text: string, values: readonly SqlValue[] = []): Promise<readonly PostgresRow[]> {
-    return this.#use(
-      this.limitMs,
-      async (client) => (await client.execute([{ name: "", text }, values])).rows,
-    );
+  async query(text: string, values: readonly SqlValue[] = []): Promise<readonly PostgresRow[]> {
+    return this.#use(this.limitMs, (client) => client.query(text, values));
   }
 
   /** Executes statements in one transaction, which is one message. */
@@ -176,14 +173,8 @@ export class GuardedPool {
       // Another user of the pool may take them first.
       const check = async () => {
         const client = await connectWithin(this.#pool, checkLimitMs, this.clock);
-        const asked = client.query({
-          text: "SELECT current_setting('transaction_read_only') AS read_only",
-          types: ownTypes,
-        });
-        await limited(asked, checkLimitMs, this.clock, () =>
-          unavailable("an idle client did not respond"),
-        ).then(
-          ({ rows }) => (rows[0]?.["read_only"] === "on" ? destroy(client) : client.release()),
+        await requireWritable(client, checkLimitMs, this.clock).then(
+          () => client.release(),
           () => destroy(client),
         );
       };
@@ -267,7 +258,7 @@ export class GuardedClient {
   /** The text that executes a statement, which is prepared first, in a message with these limits of the server's. */
   async textOf([statement, values]: Call, limits: (prepare: string) => readonly string[]): Promise<string> {
     const { encode, prepares } = this.#pool;
-    if (statement.name === "" || !prepares) return inlineText(statement, values, encode);
+    if (statement.name === "" || !prepares) return inlineText(statement.text, values, encode);
     const prepared = preparedOn.get(this.client) ?? new Set<string>();
     preparedOn.set(this.client, prepared);
     if (!prepared.has(statement.name)) {
@@ -277,11 +268,10 @@ export class GuardedClient {
     return executeText(statement, values, encode);
   }
 
-  /** Without a name. */
-  async execute(call: Call): Promise<PostgresResult> {
-    const [statement, values] = call;
-    const results = await this.send(inlineText(statement, values, this.#pool.encode));
-    return results.at(-1) as PostgresResult;
+  /** Rows of a statement that has no name. */
+  async query(text: string, values: readonly SqlValue[]): Promise<readonly PostgresRow[]> {
+    const results = await this.send(inlineText(text, values, this.#pool.encode));
+    return results.at(-1)?.rows ?? [];
   }
 
   /** What is sent before the next tick leaves in one write. */
@@ -396,26 +386,42 @@ const checkLimitMs = 500;
 /** A pool of another package may return any number. */
 const idleMax = 1_000;
 
-/** A client that arrives after the limit is returned to the pool at once. */
 function connectWithin(pool: PostgresPool, limitMs: number, clock: Clock): Promise<PostgresClient> {
-  const pending = pool.connect();
-  const late = () => {
-    pending.then(
-      (client) => client.release(),
-      () => {},
-    );
-    return unavailable(
-      `no client of the pool was available within ${limitMs} ms: the server does not respond, or the pool's max is too small`,
-    );
-  };
-  return limited(pending, limitMs, clock, late).catch((error: unknown) => {
+  const message = `no client of the pool was available within ${limitMs} ms: the server does not respond, or the pool's max is too small`;
+  return availableWithin(pool.connect(), limitMs, clock, message).catch((error: unknown) => {
     if (isReceiverError(error)) throw error;
     throw unavailable(`no connection: ${(error as Error)?.message || codeOf(error)}`, error);
   });
 }
 
+/** A client that arrives after the limit is returned to its pool at once. */
+export function availableWithin(
+  connecting: Promise<PostgresClient>,
+  limitMs: number,
+  clock: Clock,
+  message: string,
+): Promise<PostgresClient> {
+  return limited(connecting, limitMs, clock, () => {
+    connecting.then(
+      (client) => client.release(),
+      () => {},
+    );
+    return unavailable(message);
+  });
+}
+
+/** Rejects when the server only reads, or does not respond within the limit. */
+export async function requireWritable(client: PostgresClient, limitMs: number, clock: Clock): Promise<void> {
+  const text = "SELECT current_setting('transaction_read_only') AS read_only";
+  const asked = client.query({ text, types: ownTypes });
+  const { rows } = await limited(asked, limitMs, clock, () =>
+    unavailable(`no response within ${limitMs} ms`),
+  );
+  if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
+}
+
 /** Rejects with the error of `onLimit` when `work` takes longer than the limit. */
-export function limited<Result>(
+function limited<Result>(
   work: Promise<Result>,
   limitMs: number,
   clock: Clock,
@@ -492,7 +498,7 @@ function watchClient(client: PostgresClient): void {
  * An application may set the type parsers of `pg` for all clients, for one client, or ask for binary values; what the
  * inbox reads must not depend on that.
  */
-export const ownTypes = { getTypeParser: (type: number) => parsers[type] ?? toText };
+const ownTypes = { getTypeParser: (type: number) => parsers[type] ?? toText };
 const toText = (value: string) => value;
 const toNumbers = (value: string) => (value === "{}" ? [] : value.slice(1, -1).split(",").map(Number));
 

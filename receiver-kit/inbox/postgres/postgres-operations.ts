@@ -251,7 +251,7 @@ export async function whyFenced(
   const leases = transpose(
     ends.map(({ claim: { lease, seq } }) => [lease.keyId, seq, lease.worker, lease.generation]),
   );
-  const [row] = await database.pool.read(database.sql.leasesOf.text, leases);
+  const [row] = await database.pool.query(database.sql.leasesOf.text, leases);
   await database.requireUsable();
   const held = (row?.["held"] ?? []) as readonly number[];
   return held.length === ends.length ? "superseded" : "lost";

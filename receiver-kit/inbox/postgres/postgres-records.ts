@@ -11,9 +11,15 @@ import {
   sqlReads,
   withQueue,
 } from "../sql/sql-reads.ts";
-import type { GuardedClient } from "./guarded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
-import { makeDurable, now, type PostgresTables, wakeSource } from "./postgres-statements.ts";
+import {
+  addWaiting,
+  awaitReplication,
+  makeDurable,
+  now,
+  type PostgresTables,
+  wakeSource,
+} from "./postgres-statements.ts";
 
 type Methods = inbox.InboxInlineStore &
   inbox.InboxOperatorStore &
@@ -33,12 +39,8 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
   const sql = recordStatements(tables);
   /** Reports and retention may take longer than a delivery. */
   const largeLimitMs = 6 * pool.limitMs;
-  const read = async (text: string, values: readonly SqlValue[], limitMs?: number) => {
-    const [result] = await pool.run("claim", [[{ name: "", text }, values]], limitMs);
-    return result?.rows ?? [];
-  };
-  const query = async (client: GuardedClient, text: string, values: readonly SqlValue[]) =>
-    (await client.execute([{ name: "", text }, values])).rows;
+  const read = (text: string, values: readonly SqlValue[], limitMs?: number) =>
+    pool.rows("claim", [{ name: "", text }, values], limitMs);
   /** Statements in one transaction, durable, of a release that may write. */
   const write = async <Result>(
     work: (execute: Execute) => Promise<Result>,
@@ -48,7 +50,7 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     const result = await pool.transaction(async (client) => {
       const [found] = await client.send(usable);
       return found?.rows.length
-        ? { value: await work((text, values) => query(client, text, values)) }
+        ? { value: await work((text, values) => client.query(text, values)) }
         : undefined;
     }, limitMs);
     if (result) return result.value;
@@ -113,7 +115,7 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
         const [row] = await execute(sql.inlineLease, [readNow(), source, id]);
         if (row?.["state"] === "inline")
           return { state: "busy", retryAfterMs: Math.max(0, Number(row["ends_in"])) };
-        await execute(sql.awaitReplication, []);
+        await execute(awaitReplication, []);
         return { state: "done" };
       });
     },
@@ -150,12 +152,7 @@ function rowStatements(tables: PostgresTables) {
     WITH queued_key AS (
       INSERT INTO ${keys} AS ordering_key (source, order_key, workspace, waiting, wake_at)
       VALUES ($2::text, $3::text, $4::text, 1, ${now})
-      ON CONFLICT (source, order_key) DO UPDATE
-      SET waiting = ordering_key.waiting + 1, idle_since = NULL,
-        workspace = coalesce(excluded.workspace, ordering_key.workspace),
-        wake_at = CASE WHEN ordering_key.worker IS NULL
-          THEN least(ordering_key.wake_at, excluded.wake_at) ELSE ordering_key.wake_at END
-      RETURNING id)
+      ${addWaiting} RETURNING id)
     INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
     SELECT id, $5::text, $6::bigint, 0, $7::integer FROM queued_key`,
 
@@ -200,10 +197,6 @@ function inlineStatements({ deliveries, bodies, keys }: PostgresTables) {
     SET head = excluded.head, status = NULL, moved_at = excluded.moved_at,
       idle_since = CASE WHEN ordering_key.waiting = 0 THEN excluded.moved_at END
     WHERE ordering_key.head IS NULL OR excluded.head > ordering_key.head RETURNING 1`,
-
-    awaitReplication: `
-    SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
-      THEN pg_logical_emit_message(true, 'workspace_tasks', '')::text END`,
   };
 }
 

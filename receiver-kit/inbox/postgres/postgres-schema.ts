@@ -18,9 +18,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import * as version from "../schema-version.ts";
-import type { SqlValue } from "../sql/sql-reads.ts";
 import { codeOf, type GuardedClient, type GuardedPool } from "./guarded-pool.ts";
-import type { PostgresRow } from "./postgres-pool.ts";
 import { tablesOf, wakeSource } from "./postgres-statements.ts";
 
 /** In order; a released entry never changes (see schema-version.ts). */
@@ -176,8 +174,8 @@ async function repeatMigration(pool: GuardedPool, target: MigrationTarget): Prom
 
 async function migrate(client: GuardedClient, { schema, lockKey }: MigrationTarget): Promise<void> {
   await client.send(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-  await query(client, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
-  const found = await readVersion((text, values) => query(client, text, values), schema, true);
+  await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lockKey]);
+  const found = await readVersion(client, schema, true);
   if (found && found.version >= postgresVersion.version) return;
   const name = `"${schema}"`;
   const { version: table } = tablesOf(name);
@@ -186,7 +184,7 @@ async function migrate(client: GuardedClient, { schema, lockKey }: MigrationTarg
   for (const { statements } of postgresMigrations.slice(found?.version ?? 0))
     await client.send(statements(name));
   const { version: number, oldestUsable, oldestRelease } = postgresVersion;
-  await query(client, `INSERT INTO ${table} (version, oldest_usable, oldest_release) VALUES ($1, $2, $3)`, [
+  await client.query(`INSERT INTO ${table} (version, oldest_usable, oldest_release) VALUES ($1, $2, $3)`, [
     number,
     oldestUsable,
     oldestRelease,
@@ -195,7 +193,7 @@ async function migrate(client: GuardedClient, { schema, lockKey }: MigrationTarg
 
 /** CREATE SCHEMA needs a privilege on the database even when the schema exists, so that is checked first. */
 async function createSchema(client: GuardedClient, schema: string): Promise<void> {
-  const rows = await query(client, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
+  const rows = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
   if (rows.length === 0) await client.send(`CREATE SCHEMA "${schema}"`);
   const { version: table } = tablesOf(`"${schema}"`);
   await client.send(
@@ -203,13 +201,8 @@ async function createSchema(client: GuardedClient, schema: string): Promise<void
   );
 }
 
-type Query = (text: string, values: readonly SqlValue[]) => Promise<readonly PostgresRow[]>;
-
-const query = async (client: GuardedClient, text: string, values: readonly SqlValue[]) =>
-  (await client.execute([{ name: "", text }, values])).rows;
-
 async function isCurrent(pool: GuardedPool, { schema, migrate }: MigrationTarget): Promise<boolean> {
-  const found = await readVersion((text, values) => pool.read(text, values), schema, migrate);
+  const found = await readVersion(pool, schema, migrate);
   return found !== undefined && found.version >= postgresVersion.version;
 }
 
@@ -220,18 +213,18 @@ async function isCurrent(pool: GuardedPool, { schema, migrate }: MigrationTarget
  * @throws {ReceiverError} `RELEASE_TOO_OLD`, `INBOX_OPEN_FAILED`
  */
 async function readVersion(
-  read: Query,
+  database: GuardedPool | GuardedClient,
   schema: string,
   mustOwn: boolean,
 ): Promise<version.SchemaVersion | undefined> {
   const tables = Object.values(tablesOf("")).map((name) => name.slice(1));
-  const objects = await read(ownersQuery, [schema, tables]);
+  const objects = await database.query(ownersQuery, [schema, tables]);
   const foreign = mustOwn ? foreignOwner(schema, objects) : undefined;
   if (foreign !== undefined) {
     throw openFailed(`${foreign}, or pass migrate: false if another role has created the inbox for this one`);
   }
   if (!objects.some(({ name }) => name === "inbox_version")) return undefined;
-  const [row] = await read(
+  const [row] = await database.query(
     `SELECT version, oldest_usable, oldest_release FROM ${tablesOf(`"${schema}"`).version}`,
     [],
   );
@@ -243,7 +236,7 @@ async function readVersion(
 
 /** @throws {ReceiverError} `RELEASE_TOO_OLD`, after a newer release has migrated the schema */
 export async function requireUsable(pool: GuardedPool, schema: string): Promise<void> {
-  const found = await readVersion((text, values) => pool.read(text, values), schema, false);
+  const found = await readVersion(pool, schema, false);
   if (!found) throw new ReceiverError("INBOX_UNAVAILABLE", "postgres inbox: the schema has no version");
 }
 

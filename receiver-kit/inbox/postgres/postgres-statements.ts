@@ -116,6 +116,13 @@ const columnTypes = {
 const columns = Object.keys(columnTypes);
 const afterColumns = columns.length + 2;
 
+/** Of an insert of a key with waiting rows: where it is known already, they are added to its own. */
+export const addWaiting = `ON CONFLICT (source, order_key) DO UPDATE
+      SET waiting = ordering_key.waiting + excluded.waiting, idle_since = NULL,
+        workspace = coalesce(excluded.workspace, ordering_key.workspace),
+        wake_at = CASE WHEN ordering_key.worker IS NULL
+          THEN least(ordering_key.wake_at, excluded.wake_at) ELSE ordering_key.wake_at END`;
+
 function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, mayWrite: string) {
   const storedColumns = [...columns.slice(0, -1), "received_at", "outcome", "last_error"].join(", ");
   const storedValues = [
@@ -124,11 +131,6 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
     "CASE WHEN quarantine IS NOT NULL THEN 'quarantined' END",
     "quarantine",
   ].join(", ");
-  const onSecond = `ON CONFLICT (source, order_key) DO UPDATE
-      SET waiting = ordering_key.waiting + excluded.waiting, idle_since = NULL,
-        workspace = coalesce(excluded.workspace, ordering_key.workspace),
-        wake_at = CASE WHEN ordering_key.worker IS NULL
-          THEN least(ordering_key.wake_at, excluded.wake_at) ELSE ordering_key.wake_at END`;
   const types = Object.values(columnTypes);
   const single = columns.map((name, index) => `$${index + 2}::${types[index]} AS ${name}`).join(", ");
   const arrays = types.map((type, index) => `$${index + 2}::${type}[]`).join(", ");
@@ -144,7 +146,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
       key_stored AS (
         INSERT INTO ${keys} AS ordering_key (source, order_key, workspace, waiting, wake_at)
         SELECT source, ${keyOf("")}, workspace, 1, ${now} FROM input, stored WHERE quarantine IS NULL
-        ${onSecond} RETURNING id),
+        ${addWaiting} RETURNING id),
       queued AS (
         INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
         SELECT id, coalesce(position, ''), seq, 0, length($${afterColumns}::bytea) FROM key_stored, stored, input)
@@ -176,7 +178,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
         INSERT INTO ${keys} AS ordering_key (source, order_key, workspace, waiting, wake_at)
         SELECT source, order_key, max(workspace), count(*), ${now} FROM new_rows WHERE is_event
         GROUP BY source, order_key ORDER BY source, order_key
-        ${onSecond} RETURNING id, source, order_key),
+        ${addWaiting} RETURNING id, source, order_key),
       queued AS (
         INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
         SELECT id, position, seq, 0, body_bytes FROM new_rows JOIN keys_stored USING (source, order_key) WHERE is_event)

@@ -6,10 +6,9 @@
 
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { clock, refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
-import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../../errors.ts";
 import { parseOptions } from "../../options.ts";
-import { destroy, ownTypes } from "./guarded-pool.ts";
+import { availableWithin, destroy, requireWritable } from "./guarded-pool.ts";
 import { ignoreClientErrors, type PostgresClient, type PostgresPool } from "./postgres-pool.ts";
 
 export interface PrimaryPoolOptions {
@@ -66,13 +65,8 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     if (writable.has(client)) return client;
     ignoreClientErrors(client);
     try {
-      const asked = client.query({
-        text: "SELECT current_setting('transaction_read_only') AS read_only",
-        types: ownTypes,
-      });
       // It would be in use until the network reports that it is lost, and the pool could not end.
-      const { rows } = await withTimeout(asked, connectTimeoutMs, clock, silent);
-      if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
+      await requireWritable(client, connectTimeoutMs, clock);
     } catch (error) {
       destroy(client);
       throw error;
@@ -84,13 +78,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     const connecting = connectTo(pool);
     // It waits for a client that is in use, which says nothing about the server.
     if (isFull(pool)) return connecting;
-    return withTimeout(connecting, connectTimeoutMs, clock, () => {
-      connecting.then(
-        (client) => client.release(),
-        () => {},
-      );
-      return silent();
-    });
+    return availableWithin(connecting, connectTimeoutMs, clock, `no response within ${connectTimeoutMs} ms`);
   };
 
   return {
@@ -128,6 +116,3 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
 
 const isFull = ({ idleCount = 0, totalCount = 0, options }: CountedPool) =>
   idleCount === 0 && totalCount >= (options?.max ?? Number.POSITIVE_INFINITY);
-
-const silent = () => unavailable(`no response within ${connectTimeoutMs} ms`);
-const unavailable = (message: string) => new ReceiverError("INBOX_UNAVAILABLE", `primaryPool: ${message}`);

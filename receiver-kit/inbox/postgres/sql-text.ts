@@ -13,7 +13,7 @@ export function executeText({ name }: Statement, values: readonly SqlValue[], en
   return `EXECUTE ${name} (${values.map((value) => literal(value, encode)).join(", ")})`;
 }
 
-export function inlineText({ text }: Statement, values: readonly SqlValue[], encode: Encode): string {
+export function inlineText(text: string, values: readonly SqlValue[], encode: Encode): string {
   return text.replace(/\$(\d+)/g, (_, place) => literal(values[Number(place) - 1] ?? null, encode));
 }
 

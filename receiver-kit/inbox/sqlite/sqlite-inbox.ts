@@ -18,7 +18,7 @@ import {
 import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
 import { sqliteDialect } from "./sqlite-records.ts";
-import { storageOf } from "./sqlite-storage.ts";
+import { SqliteStorage } from "./sqlite-storage.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
@@ -106,7 +106,7 @@ export function sqliteInbox(
   const change = (text: string, values: readonly SqlValue[]) =>
     write((connection) => connection.query(text, values.map(toSqliteValue)));
   const endRow = async (end: RowEnd) => {
-    const ended = await write((connection, nowMs) => core.endRow(storageOf(connection), end, nowMs));
+    const ended = await write((connection, nowMs) => core.endRow(new SqliteStorage(connection), end, nowMs));
     if (ended?.hasMore) wake(end.claim.source);
     return ended;
   };
@@ -147,27 +147,31 @@ export function sqliteInbox(
       opener = undefined;
     },
     async insert(row) {
-      const result = await write((connection, nowMs) => core.insertRow(storageOf(connection), row, nowMs));
+      const result = await write((connection, nowMs) =>
+        core.insertRow(new SqliteStorage(connection), row, nowMs),
+      );
       if (result.outcome === "new") wake(row.source);
       return result;
     },
     claim: (claimOptions) =>
-      write((connection, nowMs) => core.claimRows(storageOf(connection), claimOptions, nowMs)),
+      write((connection, nowMs) => core.claimRows(new SqliteStorage(connection), claimOptions, nowMs)),
     renew: (leases, leaseMs) =>
-      write((connection, nowMs) => core.renewLeases(storageOf(connection), leases, leaseMs, nowMs)),
+      write((connection, nowMs) => core.renewLeases(new SqliteStorage(connection), leases, leaseMs, nowMs)),
     fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
     async replay(reference, columns) {
       const isReplayed = await write((connection, nowMs) =>
-        core.replayRow(storageOf(connection), reference, columns, nowMs),
+        core.replayRow(new SqliteStorage(connection), reference, columns, nowMs),
       );
       if (isReplayed) wake(reference.source);
       return isReplayed;
     },
-    discard: (reference) => write((connection) => core.discardRow(storageOf(connection), reference)),
+    discard: (reference) => write((connection) => core.discardRow(new SqliteStorage(connection), reference)),
     beginInline: (webhook, inline) =>
-      write((connection, nowMs) => core.beginInline(storageOf(connection), webhook, inline, nowMs)),
-    finishInline: (id, inline) => write((connection) => core.finishInline(storageOf(connection), id, inline)),
-    advanceHead: (head) => write((connection, nowMs) => core.advanceHead(storageOf(connection), head, nowMs)),
+      write((connection, nowMs) => core.beginInline(new SqliteStorage(connection), webhook, inline, nowMs)),
+    finishInline: (id, inline) =>
+      write((connection) => core.finishInline(new SqliteStorage(connection), id, inline)),
+    advanceHead: (head) =>
+      write((connection, nowMs) => core.advanceHead(new SqliteStorage(connection), head, nowMs)),
     begin(items, { timeoutMs }) {
       const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
       const seqs = items.map(({ claim }) => claim.seq);

@@ -135,12 +135,7 @@ const queuedColumns =
 const findQueued = `SELECT ${queuedColumns} FROM ${queue} WHERE ${place}`;
 const nextDue = `SELECT min(due_at) FROM ${queue} WHERE key_id = ?1`;
 
-const storages = new WeakMap<SqliteConnection, Storage>();
-
-export const storageOf = (connection: SqliteConnection): Storage =>
-  getOrCreate(storages, connection, () => new SqliteStorage(connection));
-
-class SqliteStorage implements Storage {
+export class SqliteStorage implements Storage {
   readonly #connection: SqliteConnection;
 
   constructor(connection: SqliteConnection) {
@@ -196,10 +191,6 @@ class SqliteStorage implements Storage {
   compareBody({ source, id, body }: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null {
     const [same = null] = this.#connection.firstPrepared(compareBody, [source, id, body]) ?? [];
     return same === null ? null : Number(same) === 1;
-  }
-
-  bodyBytes(seq: number): number | null {
-    return this.#number(`SELECT length(body) FROM ${bodies} WHERE seq = ?1`, [seq]);
   }
 
   findKey(source: string, name: string): Key | undefined {

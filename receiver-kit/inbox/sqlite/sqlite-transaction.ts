@@ -33,7 +33,7 @@ import type { HandlerTransaction, InboxSettleOutcome, InboxSettling } from "../i
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { type SqliteConnection, type SqliteRow, type SqliteValue, tryRollback } from "./sqlite-driver.ts";
 import { isDamage } from "./sqlite-file.ts";
-import { storageOf } from "./sqlite-storage.ts";
+import { SqliteStorage } from "./sqlite-storage.ts";
 
 /** What handlers see as `context.transaction` with the SQLite inbox. */
 export interface SqliteTransaction {
@@ -122,7 +122,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     const waiting = new Set<string>();
     const outcome = await turn.commit((connection) => {
       for (const each of requested) {
-        const ended = endRow(storageOf(connection), each, now());
+        const ended = endRow(new SqliteStorage(connection), each, now());
         if (ended?.result !== each.outcome) throw ended ? superseded() : leaseLost();
         if (ended.hasMore) waiting.add(each.claim.source);
       }
@@ -242,7 +242,7 @@ function guardedConnection(native: NativeConnection, guards: Guards): NativeConn
 async function open({ items, isAlone, begin }: Dependencies): Promise<Turn> {
   const transaction = await begin(isAlone);
   try {
-    const storage = storageOf(transaction.connection());
+    const storage = new SqliteStorage(transaction.connection());
     for (const { claim, settlement } of items) {
       const key = heldKey(storage, claim);
       if (!key) throw leaseLost();

@@ -56,7 +56,7 @@ const answering = (readOnly: "on" | "off"): Query => {
 describe("a client of a PostgreSQL pool", () => {
   it("that does not respond within the limit is destroyed with its socket, so that the pool can open another", async () => {
     const { clock, events, pool } = createPool([silence]);
-    const failed = pool.read("SELECT 1").catch((error: unknown) => error);
+    const failed = pool.query("SELECT 1").catch((error: unknown) => error);
     await clock.advance(999);
     expect(events).toEqual([]);
     await clock.advance(1);
@@ -69,7 +69,7 @@ describe("a client of a PostgreSQL pool", () => {
 
   it("that is not available within the limit is waited for no longer", async () => {
     const { clock, pool } = createPool([]);
-    const failed = pool.read("SELECT 1").catch((error: unknown) => error);
+    const failed = pool.query("SELECT 1").catch((error: unknown) => error);
     await clock.advance(1_000);
     expect(String(await failed)).toContain("no client of the pool was available within 1000 ms");
   });
@@ -80,7 +80,7 @@ describe("a client of a PostgreSQL pool", () => {
     ["the server stops", failing("57P01")],
   ])("that is idle is destroyed when it is silent or cannot write, after %s", async (_, first) => {
     const { clock, events, pool } = createPool([first, silence, answering("on"), answering("off")]);
-    const failed = pool.read("SELECT 1").catch(() => {});
+    const failed = pool.query("SELECT 1").catch(() => {});
     await clock.advance(2_000);
     await failed;
     const destroyed = events.filter((event) => event.endsWith("destroyed"));
@@ -90,7 +90,7 @@ describe("a client of a PostgreSQL pool", () => {
 
   it("control: that is idle stays so after an error that says nothing about the server", async () => {
     const { clock, events, pool } = createPool([failing("23505"), silence]);
-    await pool.read("SELECT 1").catch(() => {});
+    await pool.query("SELECT 1").catch(() => {});
     await clock.advance(2_000);
     expect(events).toEqual(["0 returned"]);
   });
@@ -101,7 +101,7 @@ describe("a client of a PostgreSQL pool", () => {
     const third = await pool.checkOut();
     first.waitsSinceMs = clock.monotonic();
     await clock.advance(10);
-    const failed = pool.read("SELECT 1").catch(() => {});
+    const failed = pool.query("SELECT 1").catch(() => {});
     await clock.advance(10);
     second.waitsSinceMs = clock.monotonic();
     third.waitsSinceMs = undefined;

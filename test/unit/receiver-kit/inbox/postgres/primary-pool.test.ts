@@ -104,8 +104,8 @@ describe("primaryPool", () => {
     const { errors } = (error as { cause: AggregateError }).cause;
     expect(errors.map(({ message }) => message)).toEqual([
       "ECONNREFUSED",
-      "primaryPool: the server is read-only",
-      "primaryPool: no response within 1500 ms",
+      "postgres inbox: the server is read-only",
+      "postgres inbox: no response within 1500 ms",
     ]);
   });
 
