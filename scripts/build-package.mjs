@@ -7,6 +7,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join, relative, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
+import { readPage } from "../sdk/kernel/built-page.ts";
 import { kernel, pages, root } from "./packages.ts";
 
 const compiled = join(root, ".tmp/types");
@@ -42,11 +43,12 @@ export async function buildPackage({ folder, manifest, entries }) {
     chunkFileNames: `shared/[name].${extension}`,
   });
   const sources = entries.map((entry) => ({ ...entry, input: join(root, folder, entry.source) }));
+  const plugins = [withoutGraphQL, withPages(folder)];
   const code = [
-    ...(await bundle(sources, [withoutGraphQL], { format: "esm", ...named("js") })),
+    ...(await bundle(sources, plugins, { format: "esm", ...named("js") })),
     ...(await bundle(
       sources.filter(({ esmOnly }) => !esmOnly),
-      [withoutGraphQL],
+      plugins,
       // Jest has no `import()` in CommonJS.
       { format: "cjs", exports: "named", dynamicImportInCjs: false, ...named("cjs") },
     )),
@@ -95,6 +97,22 @@ const withoutGraphQL = {
          export const Kind = {};`
       : undefined,
 };
+
+/** Puts the texts of pages, which are built before, in the place of the modules that read their files. */
+const withPages = (folder) => ({
+  name: "with-pages",
+  load(id) {
+    const page = pages.find(({ of, module }) => of === folder && module && id === join(root, of, module));
+    if (!page) return undefined;
+    const files = [...readPage(join(root, folder, "dist", page.out))].map(([path, bytes]) => [
+      path,
+      new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+    ]);
+    return `const files = ${JSON.stringify(files)};
+      export const readPageFiles = () =>
+        new Map(files.map(([path, text]) => [path, new TextEncoder().encode(text)]));`;
+  },
+});
 
 /** Declarations import the kernel by its name, whose own declarations lie beside theirs. */
 const kernelTypes = {

@@ -10,11 +10,12 @@ if (!isBuilt()) {
   console.log(`building ${packages.length} packages`);
   setUnbuilt();
   await Promise.all([
-    run("typescript-7/bin/tsc", "-b", ...packages.map(({ folder }) => folder)).then(buildPackages),
+    run("typescript-7/bin/tsc", "-b", ...packages.map(({ folder }) => folder)),
     ...pages.map(({ folder }) =>
       run("vite/bin/vite.js", "build", "--logLevel", "warn", "--config", `${folder}/vite.config.ts`),
     ),
   ]);
+  await buildPackages();
   const { writeDescriptions } = await import("./write-descriptions.ts");
   await writeDescriptions();
   setBuilt();

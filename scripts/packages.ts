@@ -54,11 +54,21 @@ const internal = new Set([
   "./program",
 ]);
 
+export interface Page {
+  /** The folder of the package that serves it. */
+  readonly of: string;
+  readonly folder: string;
+  /** The folder of its build in `dist/`. */
+  readonly out: string;
+  /** The module that reads the build, in whose place the package has the texts of the files. */
+  readonly module?: string;
+}
+
 /** Pages for a browser, each built into the package that serves it. */
-export const pages = [
+export const pages: readonly [Page, Page] = [
   { of: "mock-server", folder: "mock-server/inspector/page", out: "inspector" },
-  { of: "receiver-kit", folder: "receiver-kit/page/app", out: "page" },
-] as const;
+  { of: "receiver-kit", folder: "receiver-kit/page/app", out: "page", module: "page/page-files.ts" },
+];
 
 /** Built into the packages that depend on them. */
 const bundled = ["sdk/kernel", "sdk/page-parts", ...pages.map(({ folder }) => folder)];

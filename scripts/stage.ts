@@ -3,7 +3,7 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { readWhole } from "./included.ts";
-import { type Manifest, type Package, type PackageEntry, packages, root } from "./packages.ts";
+import { type Manifest, type Package, type PackageEntry, packages, pages, root } from "./packages.ts";
 
 /** `https://github.com/<owner>/<name>`: a release names it, and links of the README go there. */
 const repository = process.env["WORKSPACE_TASKS_REPOSITORY"];
@@ -21,7 +21,10 @@ function stagePackage({ folder, manifest, name, entries }: Package, target: stri
   const from = join(root, folder);
   const { documents = [], files = [], ...published } = manifest;
   mkdirSync(to, { recursive: true });
-  cpSync(join(from, "dist"), join(to, "dist"), { recursive: true });
+  const inCode = pages
+    .filter((page) => page.of === folder && page.module)
+    .map(({ out }) => join(from, "dist", out));
+  cpSync(join(from, "dist"), join(to, "dist"), { recursive: true, filter: (path) => !inCode.includes(path) });
   for (const file of files) copy(join(from, file), join(to, file));
   for (const file of ["LICENSE", "CHANGELOG.md", ...documents]) copy(join(root, file), join(to, file));
   copy(join(from, "README.md"), join(to, "README.md"));

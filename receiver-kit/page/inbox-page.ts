@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { builtFolder, readPage } from "@workspace-tasks/kernel/built-page.ts";
 import { readBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
@@ -7,6 +6,7 @@ import { ReceiverError } from "../errors.ts";
 import { endFailed } from "../http/send-response.ts";
 import { parseOptions } from "../options.ts";
 import { partsOf, type Receiver } from "../receiver.ts";
+import { readPageFiles } from "./page-files.ts";
 import { createPageServer, type PageSettings } from "./page-server.ts";
 
 /** The name of the person who looks, or `true`; anything else: not allowed. */
@@ -123,12 +123,11 @@ async function collectNode(request: IncomingMessage, bytesMax: number): Promise<
   return readBytes(request.iterator({ destroyOnReturn: false }), bytesMax);
 }
 
-/** The build of the page, by path. */
 function readFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-  const files = readPage(builtFolder("@workspace-tasks/receiver-kit", "page", import.meta.url));
+  const files = readPageFiles();
   if (files.size > 0) return files;
   throw new ReceiverError(
     "CONFIGURATION_INVALID",
-    "inboxPage: expected the files of the page; leave @workspace-tasks/receiver-kit out of the bundle, or, in a clone, run npm run build",
+    "inboxPage: expected the files of the page; in a clone, run npm run build",
   );
 }

@@ -76,7 +76,7 @@ export const bundlers: readonly Project[] = [
     install: [sdk, "@workspace-tasks/mock-server", "@workspace-tasks/receiver-kit", "esbuild"],
     files: { "main.mjs": program("bundled-pages.mjs") },
     run: "esbuild main.mjs --bundle --platform=node --outfile=out.cjs && rm -r node_modules/@workspace-tasks && node out.cjs",
-    prints: /CONFIGURATION_INVALID [^\n]*out of the bundle[\s\S]*503 [^\n]*out of the bundle/,
+    prints: /200 200 true[\s\S]*503 [^\n]*out of the bundle/,
   },
   {
     part: "bundlers",
