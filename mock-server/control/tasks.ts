@@ -1,4 +1,5 @@
 import { type CustomerError, customerError, taxPrepResult } from "@workspace-tasks/events/fields";
+import { groupBy } from "@workspace-tasks/kernel/cache.ts";
 import * as z from "zod";
 import { addClient } from "../rules/clients.ts";
 import { eventsOfSubject } from "../rules/delivery-retention.ts";
@@ -158,7 +159,7 @@ export const taskRoutes = {
       const { status, type, workspaceId, text } = query;
       const world = worlds.current;
       const contains = createTextMatch(text);
-      const rejected = countRejected(world);
+      const rejected = rejectedBySubject(world);
       return listPage(world.state.tasks.values(), query, {
         positionOf: ({ id }) => id,
         matches: (task) =>
@@ -168,7 +169,7 @@ export const taskRoutes = {
           (text === undefined || contains(...textsOfTask(world, task))),
         view: (task) => ({
           ...viewTaskSummary(world, task),
-          rejectedDeliveries: rejected.get(task.id) ?? 0,
+          rejectedDeliveries: rejected.get(task.id)?.length ?? 0,
         }),
       });
     },
@@ -270,15 +271,11 @@ export const textsOfTask = ({ state }: World, task: TaskRecord) => {
 };
 
 /** Deliveries that their receiver has not accepted, by subject. */
-function countRejected({ state }: World): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const delivery of state.deliveries.values()) {
-    if (!isRejected(delivery)) continue;
-    const subject = state.events.get(delivery.eventId)?.subject ?? "";
-    counts.set(subject, (counts.get(subject) ?? 0) + 1);
-  }
-  return counts;
-}
+const rejectedBySubject = ({ state }: World) =>
+  groupBy(
+    [...state.deliveries.values()].filter(isRejected),
+    ({ eventId }) => state.events.get(eventId)?.subject,
+  );
 
 const viewTaskSummary = (world: World, task: TaskRecord): TaskSummary => ({
   taskId: task.id,

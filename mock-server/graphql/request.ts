@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import type { ServiceErrorCode } from "../errors.ts";
@@ -78,12 +79,8 @@ export function readRequestParams(
 ): RequestParams | InvalidParams {
   if (!isJson(contentType)) return { status: 415, message: "Content-Type must be application/json" };
   if (body === "") return invalid("Missing body");
-  let params: unknown;
-  try {
-    params = JSON.parse(body);
-  } catch {
-    return invalid("Unparsable JSON body");
-  }
+  const params = jsonOrUndefined(body);
+  if (params === undefined) return invalid("Unparsable JSON body");
   if (!isPlainObject(params)) return invalid("JSON body must be an object");
   const { query, variables, operationName, extensions } = params;
   if (query == null) return invalid("Missing query");

@@ -13,7 +13,7 @@ import { pipeline } from "node:stream/promises";
 import { ReadableStream } from "node:stream/web";
 import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isLoopbackHost, normaliseHost } from "@workspace-tasks/kernel/host.ts";
+import { hostWithoutPort, isLoopbackHost, normaliseHost } from "@workspace-tasks/kernel/host.ts";
 import type { Listener } from "../create-mock.ts";
 import { MockServerError } from "../errors.ts";
 import { ConnectionCutError, type WireResponse } from "../faults.ts";
@@ -347,7 +347,7 @@ function createRequestGuard(options: RequestGuardOptions): RequestGuard {
     allowedOrigin,
     rejectionOf(request) {
       const { host = "", origin, "sec-fetch-site": site } = request.headers;
-      const name = hostName(host);
+      const name = hostWithoutPort(host);
       if (name === null || !(isLoopbackHost(name) || hosts.has(name) || isAddressOf(request, name))) {
         const shown = JSON.stringify(host.slice(0, 100));
         return new MockServerError(
@@ -365,12 +365,6 @@ function createRequestGuard(options: RequestGuardOptions): RequestGuard {
       );
     },
   };
-}
-
-/** The host without its port, in lower case and without brackets; `null` for text that is no host. */
-function hostName(host: string): string | null {
-  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d+)?$/i.exec(host) ?? [];
-  return (address ?? name)?.toLowerCase() ?? null;
 }
 
 /** A page cannot make an address resolve to another one, so the address of the connection itself is no risk. */

@@ -2,6 +2,7 @@
 // a page neither repeats nor omits an item that exists throughout, whatever is created or deleted in between.
 
 import { fromBase64, textOfUtf8, toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { type World, worldCache } from "../world/world.ts";
 import { badInput } from "./service-error.ts";
 
@@ -100,10 +101,7 @@ function groupRecords<Item>(
     return () => {
       for (; read < recordsOf(world).size; read++) {
         const { value: item } = added.next() as IteratorYieldResult<Item>;
-        const key = keyOf(item);
-        const group = groups.get(key);
-        if (group) group.push(item);
-        else groups.set(key, [item]);
+        getOrCreate(groups, keyOf(item), (): Item[] => []).push(item);
       }
       return groups;
     };

@@ -1,5 +1,6 @@
 // What the page shows of an inbox. Every read is bounded, whatever the inbox holds, and says where it ended.
 
+import { getOrCreate, groupBy } from "@workspace-tasks/kernel/cache.ts";
 import { decodePosition, formatInstant } from "../event/event-order.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";
@@ -60,8 +61,7 @@ function activityOf(newest: readonly InboxRowSummary[], nowMs: number): page.Act
   for (const row of newest) {
     const { state, receivedAtMs } = row;
     const index = Math.min(bars - 1, Math.max(0, Math.floor((receivedAtMs - fromMs) / barMs)));
-    const counts = counted.get(index) ?? {};
-    counted.set(index, counts);
+    const counts = getOrCreate(counted, index, (): Record<string, number> => ({}));
     const kind = isFailing(row) ? "failing" : state;
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
@@ -87,11 +87,8 @@ function sourcesOf(
   failures: readonly InboxRowSummary[],
 ): readonly page.SourceCounts[] {
   const sources = new Map<string, { newest: number; waiting: number; dead: number; failing: number }>();
-  const countsOf = (source: string) => {
-    const counts = sources.get(source) ?? { newest: 0, waiting: 0, dead: 0, failing: 0 };
-    sources.set(source, counts);
-    return counts;
-  };
+  const countsOf = (source: string) =>
+    getOrCreate(sources, source, () => ({ newest: 0, waiting: 0, dead: 0, failing: 0 }));
   for (const { source, state } of newest) {
     const counts = countsOf(source);
     counts.newest += 1;
@@ -137,13 +134,7 @@ const isFailing = ({ state, lastError }: InboxRowSummary) => state === "pending"
 
 export async function readErrors(inbox: InboxStore): Promise<page.ErrorList> {
   const failures = await readFailures(inbox, failuresMax);
-  const groups = new Map<string, InboxRowSummary[]>();
-  for (const row of failures) {
-    const key = JSON.stringify([row.event, messageOf(row)]);
-    const group = groups.get(key);
-    if (group) group.push(row);
-    else groups.set(key, [row]);
-  }
+  const groups = groupBy(failures, (row) => JSON.stringify([row.event, messageOf(row)]));
   return {
     data: [...groups.values()].map(toGroup).sort((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt)),
     isPartial: failures.length >= failuresMax,

@@ -5,7 +5,8 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { hostWithoutPort, isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { pageHeaders, typeOfPageFile } from "@workspace-tasks/kernel/page-headers.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
@@ -311,11 +312,7 @@ function requireOwnOrigin({ method, header }: PageRequest, path: string): void {
 
 function requireThisComputer({ remoteAddress, header }: PageRequest): void {
   const peer = remoteAddress?.replace(/^::ffff:/, "");
-  const name =
-    /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/
-      .exec(header("host") ?? "")
-      ?.slice(1)
-      .find(Boolean) ?? "";
+  const name = hostWithoutPort(header("host") ?? "") ?? "";
   const isProxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].some(
     (each) => header(each) !== undefined,
   );
@@ -332,12 +329,8 @@ async function readJsonBody(request: PageRequest): Promise<object> {
     throw new PageError(415, "MEDIA_TYPE", "expected application/json");
   const bytes = await request.readBody(bodyBytesMax);
   if (!bytes) throw new PageError(413, "BODY_TOO_LARGE", `expected at most ${bodyBytesMax} bytes`);
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    if (value !== null && typeof value === "object") return value;
-  } catch {
-    // It is told below.
-  }
+  const value = jsonOrUndefined(Buffer.from(bytes).toString());
+  if (value !== null && typeof value === "object") return value;
   throw invalid("expected a JSON object");
 }
 

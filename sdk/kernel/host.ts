@@ -15,6 +15,12 @@ export const isHostName = (text: string) => normaliseHost(text) !== null;
 /** The `hostname` of a URL without the brackets of an IPv6 address. */
 export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
 
+/** The host of a `Host` header, without its port, in lower case and without brackets; `null` for text that is no host. */
+export function hostWithoutPort(host: string): string | null {
+  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d+)?$/i.exec(host) ?? [];
+  return (address ?? name)?.toLowerCase() ?? null;
+}
+
 /** Whether a host name is this computer, whose traffic others cannot read: `localhost`, its subdomains, 127.0.0.0/8, `::1`. */
 export function isLoopbackHost(host: string): boolean {
   const name = withoutBrackets(host.toLowerCase());

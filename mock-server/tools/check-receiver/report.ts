@@ -1,3 +1,4 @@
+import { groupBy } from "@workspace-tasks/kernel/cache.ts";
 import {
   type Paint,
   painter,
@@ -205,20 +206,16 @@ function tableOf(results: readonly AuditResult[], paint: Paint, width: number): 
 
 /** What did not fail, by outcome and reason: the number of checks of each subject. */
 function othersInBrief(results: readonly AuditResult[], width: number): string {
-  const groups = new Map<string, string[]>();
-  for (const { outcome, id, received } of results) {
-    if (outcome === "failed") continue;
-    const reason = outcome === "skipped" || outcome === "unfinished" ? ` (${received})` : "";
-    const key = `${outcome}${reason}`;
-    groups.set(key, [...(groups.get(key) ?? []), id.replace(/\..*/, "")]);
-  }
-  return [...groups].map(([key, subjects]) => wrapLines(`${key}: ${countsOf(subjects)}`, width)).join("\n");
+  const others = results.filter(({ outcome }) => outcome !== "failed");
+  const groups = groupBy(others, ({ outcome, received }) =>
+    outcome === "skipped" || outcome === "unfinished" ? `${outcome} (${received})` : outcome,
+  );
+  return [...groups].map(([key, group]) => wrapLines(`${key}: ${subjectsOf(group)}`, width)).join("\n");
 }
 
-function countsOf(subjects: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const subject of subjects) counts.set(subject, (counts.get(subject) ?? 0) + 1);
-  return [...counts].map(([subject, count]) => `${subject} ${count}`).join(", ");
+function subjectsOf(results: readonly AuditResult[]): string {
+  const groups = groupBy(results, ({ id }) => id.replace(/\..*/, ""));
+  return [...groups].map(([subject, { length }]) => `${subject} ${length}`).join(", ");
 }
 
 function problemLines({ message, hints }: AuditProblem, layout: Layout): string {

@@ -1,5 +1,6 @@
 // The report of a comparison: as text, as JSON and for CI.
 
+import { groupBy } from "@workspace-tasks/kernel/cache.ts";
 import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { type JunitCase, renderJunit } from "../junit.ts";
@@ -172,12 +173,10 @@ function assumptionTable({ assumptions, rules }: CompareReport, paint: Paint): s
 
 /** Rules that are not testable, by what they take. */
 function notTestable({ rules }: CompareReport): string {
-  const byReason = new Map<string, string[]>();
-  for (const { id, verdict, received } of rules) {
-    if (verdict === "not-testable") byReason.set(received, [...(byReason.get(received) ?? []), id]);
-  }
-  if (byReason.size === 0) return "";
-  const rows = [...byReason].map(([reason, ids]) => {
+  const notTested = rules.filter(({ verdict }) => verdict === "not-testable");
+  if (notTested.length === 0) return "";
+  const rows = [...groupBy(notTested, ({ received }) => received)].map(([reason, group]) => {
+    const ids = group.map(({ id }) => id);
     const shown = ids.slice(0, 3).join(", ");
     return `  ${reason}: ${shown}${ids.length > 3 ? ` and ${ids.length - 3} more` : ""}`;
   });

@@ -12,11 +12,15 @@ export interface Secret {
   readonly state: "current" | "grace" | "expired";
 }
 
-export interface SignatureInput {
+/** The parts of a delivery that its signature is about. */
+export interface PastedRequest {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
   readonly body: string;
+}
+
+export interface SignatureInput extends PastedRequest {
   readonly secrets: readonly Secret[];
   readonly nowSeconds: number;
   /** This computer's time. Absent: it is not compared. */
@@ -360,14 +364,6 @@ export function createFinding(
   const [title, advice] = texts[code];
   const fill = (text: string, detail: string | number = "") => text.replace("…", () => String(detail));
   return { code, title: fill(title, details.title), advice: fill(advice, details.advice) };
-}
-
-/** The parts of a delivery that its signature is about. */
-export interface PastedRequest {
-  readonly id: string;
-  readonly timestamp: string;
-  readonly signature: string;
-  readonly body: string;
 }
 
 /**

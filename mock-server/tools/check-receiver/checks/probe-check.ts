@@ -1,6 +1,7 @@
 // Most checks send a valid delivery that was changed in one respect, and judge the response alone: each is an entry of
 // a table with the change and the verdict. `each` and the functions of the subjects write the changes of such a table.
 
+import { groupBy } from "@workspace-tasks/kernel/cache.ts";
 import type { ProbeResult } from "../target/connection.ts";
 import { type Delivery, type Target, UnreachableError } from "../target/target.ts";
 
@@ -198,8 +199,7 @@ export function describeResult(result: ProbeResult): string {
 
 /** Distinct results with their counts: `200` or `200 ×49, 500 ×1`. */
 export function summaryOf(results: readonly ProbeResult[]): string {
-  const counts = new Map<string, number>();
-  for (const text of results.map(describeResult)) counts.set(text, (counts.get(text) ?? 0) + 1);
-  if (counts.size === 1) return [...counts.keys()].join("");
-  return [...counts].map(([text, count]) => `${text} ×${count}`).join(", ");
+  const groups = groupBy(results, describeResult);
+  if (groups.size === 1) return [...groups.keys()].join("");
+  return [...groups].map(([text, { length }]) => `${text} ×${length}`).join(", ");
 }

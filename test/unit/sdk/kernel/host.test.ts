@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopbackHost, normaliseHost } from "../../../../sdk/kernel/host.ts";
+import { hostWithoutPort, isLoopbackHost, normaliseHost } from "../../../../sdk/kernel/host.ts";
 
 describe("a host name", () => {
   it.each([
@@ -22,6 +22,18 @@ describe("a host name", () => {
     ["", null],
   ])("%j is normalised to %j", (text, expected) => {
     expect(normaliseHost(text)).toBe(expected);
+  });
+
+  it.each([
+    ["Mock.local:4010", "mock.local"],
+    ["127.0.0.1", "127.0.0.1"],
+    ["[::1]:4010", "::1"],
+    ["::1", null],
+    ["mock:port", null],
+    ["user@mock", null],
+    ["", null],
+  ])("the header %j is of the host %j", (header, expected) => {
+    expect(hostWithoutPort(header)).toBe(expected);
   });
 
   it.each([

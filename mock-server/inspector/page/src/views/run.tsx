@@ -296,19 +296,13 @@ export const schema = graphql.buildSchema(schemaText);
 
 /** Variables of a document to start from. */
 export function sampleVariables(text: string): Readonly<Record<string, unknown>> {
-  const samples = graphql.parse(text).definitions.flatMap((definition) =>
-    "variableDefinitions" in definition
-      ? (definition.variableDefinitions ?? []).map(({ variable, type }) => {
-          const name = variable.name.value;
-          return [
-            name,
-            sampleValue(
-              name,
-              graphql.typeFromAST(schema, type as never) as unknown as graphql.GraphQLInputType,
-            ),
-          ];
-        })
-      : [],
+  const { definitions } = graphql.parse(text);
+  const operations = definitions.filter((each) => each.kind === graphql.Kind.OPERATION_DEFINITION);
+  const samples = operations.flatMap(({ variableDefinitions = [] }) =>
+    variableDefinitions.map(({ variable: { name }, type }) => {
+      const inputType = graphql.typeFromAST(schema, type as never) as unknown as graphql.GraphQLInputType;
+      return [name.value, sampleValue(name.value, inputType)];
+    }),
   );
   return Object.fromEntries(samples);
 }
