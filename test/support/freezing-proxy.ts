@@ -13,6 +13,13 @@ export interface FreezingProxy extends AsyncDisposable {
   closeExisting(): void;
   /** Everything that was held back is transferred. */
   heal(): void;
+  /**
+   * Closes the sending connection after this many bytes from the client, counted over all its connections, and again after
+   * each further number of bytes. What was sent before still reaches the server.
+   */
+  cutAfter(...bytes: readonly number[]): void;
+  /** How many connections `cutAfter` has closed. */
+  readonly cuts: number;
 }
 
 interface Pair {
@@ -22,7 +29,7 @@ interface Pair {
 }
 
 /**
- * A TCP proxy on 127.0.0.1 whose connections can fall silent without being closed.
+ * A TCP proxy on 127.0.0.1 whose connections can fall silent without being closed, or be closed while the client sends.
  *
  * @param target a port, or a function that returns that of the next connection
  */
@@ -30,6 +37,8 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
   const targetPort = typeof target === "number" ? () => target : target;
   const pairs = new Set<Pair>();
   let freezesNew = false;
+  let cutting: number[] = [];
+  let cuts = 0;
 
   const setFrozen = (pair: Pair, frozen: boolean) => {
     pair.frozen = frozen;
@@ -54,11 +63,21 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
       [client, upstream],
       [upstream, client],
     ] as const) {
-      from.on("data", (bytes) => to.write(bytes));
       from.on("end", () => to.end());
       from.on("error", () => from.destroy());
       from.on("close", () => end(pair));
     }
+    client.on("data", (bytes) => {
+      const [left = Number.POSITIVE_INFINITY] = cutting;
+      upstream.write(bytes.subarray(0, left));
+      cutting[0] = left - bytes.byteLength;
+      if (bytes.byteLength < left) return;
+      cutting.shift();
+      cuts += 1;
+      client.destroy();
+      upstream.end();
+    });
+    upstream.on("data", (bytes) => client.write(bytes));
     if (freezesNew) setFrozen(pair, true);
   });
   const listening = await listen(server);
@@ -86,6 +105,12 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
     heal() {
       freezesNew = false;
       for (const pair of [...pairs]) setFrozen(pair, false);
+    },
+    cutAfter(...bytes) {
+      cutting = [...bytes];
+    },
+    get cuts() {
+      return cuts;
     },
     async [Symbol.asyncDispose]() {
       for (const { client, upstream } of pairs) {

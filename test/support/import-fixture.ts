@@ -1,13 +1,13 @@
-import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
-import {
-  type CreateClientOptions,
-  createClient,
-  type ImportClient,
-  type ImportOptions,
-  type ImportResult,
-  type WorkspaceTasksClient,
+import type { MockServer, MockServerOptions } from "@workspace-tasks/mock-server";
+import type {
+  CreateClientOptions,
+  ImportClient,
+  ImportOptions,
+  ImportResult,
+  WorkspaceTasksClient,
 } from "@workspace-tasks/sdk";
 import { MemoryJournal } from "./memory-journal.ts";
+import { createSdkFixture } from "./sdk-fixture.ts";
 
 /** A mock with an active connection, and what was imported through it. */
 export interface ImportFixture extends AsyncDisposable {
@@ -37,24 +37,11 @@ export async function createImportFixture(
   options: MockServerOptions = {},
   clientOptions: Partial<CreateClientOptions> = {},
 ): Promise<ImportFixture> {
-  const mock = await createMockServer({ listen: false, clock: "virtual", ...options });
-  const clients: WorkspaceTasksClient[] = [];
-  const newClient = (overrides: Partial<CreateClientOptions> = {}) => {
-    const client = createClient({
-      apiKey: mock.apiKey,
-      baseUrl: mock.baseUrl,
-      gatewayUrl: mock.gatewayUrl,
-      partnerApiKey: mock.partnerApiKey,
-      fetch: mock.fetch,
-      clock: mock.clock,
-      random: () => 0.5,
-      ...clientOptions,
-      ...overrides,
-    });
-    clients.push(client);
-    return client;
-  };
-  const { connections } = newClient({ fetch: mock.fetch }).partner;
+  const { mock, ...fixture } = await createSdkFixture("in-process", {
+    mock: options,
+    client: { random: () => 0.5, ...clientOptions },
+  });
+  const { connections } = fixture.createClient({ fetch: mock.fetch }).partner;
   const { id: connectionId } = await connections.start({
     workspaceId: mock.workspaceId,
     providerKey: "acme",
@@ -66,8 +53,8 @@ export async function createImportFixture(
     mock,
     connectionId,
     jobName,
-    createClient: newClient,
-    import(overrides, client = newClient()) {
+    createClient: fixture.createClient,
+    import(overrides, client = fixture.createClient()) {
       const journal = new MemoryJournal();
       const started = client.partner.imports.start({
         connectionId,
@@ -79,10 +66,7 @@ export async function createImportFixture(
       return mock.clock.runUntil(started);
     },
     problems: (result, input, expected = {}) => findProblems(mock, result, input, expected),
-    async [Symbol.asyncDispose]() {
-      await Promise.all(clients.map((client) => client.close()));
-      await mock.close();
-    },
+    [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
   };
 }
 

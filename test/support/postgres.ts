@@ -24,7 +24,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { freePort } from "./listen.ts";
-import { endWithThisProcess } from "./running-program.ts";
+import { endProcess, endWithThisProcess, hasEnded } from "./running-program.ts";
 
 const startAttempts = 5;
 const programTimeoutMs = 60_000;
@@ -154,7 +154,7 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
 
   /** Stops the server as `pg_ctl stop -m immediate` does: no checkpoint; the next start recovers. */
   stopImmediately(): Promise<void> {
-    return stop(this.#process, "SIGQUIT");
+    return endProcess(this.#process, "SIGQUIT");
   }
 
   /** Starts the server on new data, after it has ended. */
@@ -168,7 +168,7 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
 
   /** Starts the server again if it has ended by itself. */
   async resumeIfEnded(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) await this.resume();
+    if (hasEnded(this.#process)) await this.resume();
   }
 
   /** Where its data are. */
@@ -178,12 +178,12 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
 
   /** Ends the server without warning and deletes its data, as the loss of its machine does. */
   async lose(): Promise<void> {
-    await stop(this.#process, "SIGKILL");
+    await endProcess(this.#process, "SIGKILL");
     await rm(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await stop(this.#process, "SIGINT");
+    await endProcess(this.#process, "SIGINT");
     await rm(this.#directory, { recursive: true, force: true });
   }
 }
@@ -297,14 +297,6 @@ function collect(child: ChildProcess): () => string {
     text = (text + part).slice(-10_000);
   });
   return () => text;
-}
-
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  const timer = setTimeout(() => child.kill("SIGKILL"), programTimeoutMs);
-  child.kill(signal);
-  await ended.finally(() => clearTimeout(timer));
 }
 
 export interface PostgresBinaries {

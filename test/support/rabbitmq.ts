@@ -8,7 +8,7 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { unpackedPackage } from "./debian-programs.ts";
 import { acceptsConnections, freePort } from "./listen.ts";
-import { endWithThisProcess } from "./running-program.ts";
+import { endProcess, endWithThisProcess, hasEnded } from "./running-program.ts";
 
 /** The one that docs/rabbitmq.md says to enable. */
 function pluginToEnable(): string {
@@ -20,7 +20,6 @@ function pluginToEnable(): string {
 
 // A busy machine takes a minute.
 const startTimeoutMs = 300_000;
-const stopTimeoutMs = 20_000;
 
 interface RabbitmqNode {
   readonly name: string;
@@ -128,7 +127,7 @@ export class RabbitmqCluster implements AsyncDisposable {
 
   /** Ends a node without warning, as a power failure does. */
   async killNode(index: number): Promise<void> {
-    await end(this.#nodes[index]!.process, "SIGKILL");
+    await endProcess(this.#nodes[index]!.process, "SIGKILL");
   }
 
   /** Of the processes of the nodes. */
@@ -226,8 +225,8 @@ export class RabbitmqCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#nodes.map(({ process: child }) => end(child, "SIGKILL")));
-    await end(this.#portMapper, "SIGTERM");
+    await Promise.all(this.#nodes.map(({ process: child }) => endProcess(child, "SIGKILL")));
+    await endProcess(this.#portMapper, "SIGTERM");
     await rm(this.#directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -302,16 +301,6 @@ const nodeEnvironment = (home: string, { name, directory, distributionPort }: Ra
 function erlangRuntime({ erlangRoot }: RabbitmqBinaries): string {
   const runtime = fs.readdirSync(erlangRoot).findLast((name) => name.startsWith("erts-"));
   return path.join(erlangRoot, runtime ?? "erts");
-}
-
-const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
-
-async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
-  if (!child || hasEnded(child)) return;
-  const ended = once(child, "exit");
-  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
-  child.kill(signal);
-  await ended.finally(() => clearTimeout(timer));
 }
 
 export interface RabbitmqBinaries {

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 
@@ -166,6 +167,18 @@ export function endWithThisProcess(child: ChildProcess, folder = ""): void {
   watcher ??= startWatcher();
   watcher.write(`+ ${pid} ${folder}\n`);
   child.once("exit", () => watcher?.write(`- ${pid}\n`));
+}
+
+export const hasEnded = (child: ChildProcess): boolean =>
+  child.exitCode !== null || child.signalCode !== null;
+
+/** Sends a process a signal and resolves when it has ended, which SIGKILL makes sure of after a minute. */
+export async function endProcess(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (!child || hasEnded(child)) return;
+  const ended = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
+  child.kill(signal);
+  await ended.finally(() => clearTimeout(timer));
 }
 
 const sources = ["--conditions=workspace-tasks-source", "--import", "tsx"];

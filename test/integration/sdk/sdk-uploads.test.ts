@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { MockServer } from "@workspace-tasks/mock-server";
 import type { UploadBody, UploadProgress, WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { createCuttingProxy } from "../../support/cutting-proxy.ts";
+import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
@@ -143,10 +143,10 @@ describe("an upload over interrupted connections", () => {
   it.each(Object.entries(sources))("%s arrives complete, and confirmed bytes are not sent again", (_, make) =>
     withFolder(async (folder) => {
       await using fixture = await createSdkFixture("http");
-      await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
+      await using proxy = await createFreezingProxy(Number(new URL(fixture.mock.baseUrl).port));
       const bytes = bytesOf(2_000_000);
       await writeFile(join(folder, "w2.pdf"), bytes);
-      const client = fixture.createClient({ baseUrl: proxy.origin });
+      const client = fixture.createClient({ baseUrl: `http://127.0.0.1:${proxy.port}` });
       proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
       const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
       expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
@@ -156,8 +156,8 @@ describe("an upload over interrupted connections", () => {
 
   it("an upload fails when no request succeeds any more, and can be resumed later", async () => {
     await using fixture = await createSdkFixture("http");
-    await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
-    const client = fixture.createClient({ baseUrl: proxy.origin });
+    await using proxy = await createFreezingProxy(Number(new URL(fixture.mock.baseUrl).port));
+    const client = fixture.createClient({ baseUrl: `http://127.0.0.1:${proxy.port}` });
     const bytes = bytesOf(1_000_000);
     let uploadUrl = "";
     let confirmed = 0;

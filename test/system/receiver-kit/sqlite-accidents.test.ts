@@ -27,7 +27,7 @@ type Accident = (scene: Scene) => Promise<void> | void;
 
 /** In a process of its own: a driver keeps locks of a file that it has closed. */
 async function command(...argv: string[]) {
-  const entry = fileURLToPath(new URL("../../support/inbox-command-program.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("inbox-command-program.ts", import.meta.url));
   using program = new RunningProgram([...(await bundledProgram(entry)), ...argv]);
   return await program.result();
 }

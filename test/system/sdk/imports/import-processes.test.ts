@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bundledProgram } from "../../../support/bundled-program.ts";
 import { atDepth } from "../../../support/depth.ts";
-import type { ImportProcessInput, ImportProcessOutput } from "../../../support/import-process.ts";
 import { withFolder } from "../../../support/with-folder.ts";
+import type { ImportProcessInput, ImportProcessOutput } from "./import-process.ts";
 
 let program: readonly string[];
 beforeAll(async () => {
-  program = await bundledProgram("test/support/import-process.ts");
+  program = await bundledProgram("test/system/sdk/imports/import-process.ts");
 });
 
 const argumentsOf = (input: ImportProcessInput) => ["--expose-gc", ...program, JSON.stringify(input)];

@@ -18,7 +18,7 @@ import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 const good = ["one", "one-again", "two", "three", "four"];
 const withBad = [...good, "bad"];
-const program = fileURLToPath(new URL("../../../../support/stopped-batch-program.ts", import.meta.url));
+const program = fileURLToPath(new URL("stopped-batch-program.ts", import.meta.url));
 
 interface Batch {
   readonly ids: readonly string[];

@@ -1,7 +1,7 @@
 // The command `workspace-tasks-inbox`, and `ids <file>`: the ids in a SQLite inbox without damage, one a line.
 
 import Database from "libsql";
-import { run } from "../../receiver-kit/program.ts";
+import { run } from "../../../receiver-kit/program.ts";
 
 const [name, ...args] = process.argv.slice(2);
 if (name === "ids") {
