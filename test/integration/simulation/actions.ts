@@ -205,7 +205,7 @@ function replaceSdk({ world, service, random }: SimulationRun): void {
 function sendAsOtherClient({ world, service, random }: SimulationRun): void {
   const requests = random.integer(1, world.settings.requestsPerWindow);
   if (!world.settings.otherClient) return;
-  world.injected("otherClient");
+  world.meet("otherClient");
   void useKey(service.mock, service.apiKey(), requests);
 }
 
@@ -232,7 +232,7 @@ function forgeDelivery({ world, receivers, random }: SimulationRun): void {
   const model = receivers.network.captured[Math.floor(point * receivers.network.captured.length)];
   const kind = random.pick(["foreign secret", "retired secret", "another body", "another id"]);
   if (!model) return;
-  world.injected("forgery");
+  world.meet("forgery");
   const { headers, body } = model;
   const id = world.trace.nameOf("forgery", String(point));
   if (kind === "another body") {

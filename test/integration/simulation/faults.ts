@@ -96,20 +96,15 @@ export const maxProbabilities: readonly (readonly [Fault, number])[] = [
 /** Not drawn one by one, but a part of what some seeds do. */
 const scenarioFaults = ["otherClient", "otherTenant", "storeClockSet", "skewedEvent", "forgery"] as const;
 
-export type FaultKind = Fault | (typeof scenarioFaults)[number];
+type FaultKind = Fault | (typeof scenarioFaults)[number];
 
 /** Every kind of fault. Seeds that never inject one of them prove nothing about it, so their test fails. */
-export const faultKinds: readonly FaultKind[] = [
+const faultKinds: readonly FaultKind[] = [
   ...maxProbabilities.map(([fault]) => fault),
   ...maxStepProbabilities.map(([fault]) => fault),
   ...(["secretsUnavailable", "inboxSilent", "wrongTime"] as const),
   ...scenarioFaults,
 ];
-
-export type FaultCounts = Record<FaultKind, number>;
-
-export const noFaults = (): FaultCounts =>
-  Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as FaultCounts;
 
 /** The name of a fault that the mock injected. */
 export function mockFaultName(side: "api" | "delivery", kind: string): Fault | undefined {
@@ -144,11 +139,12 @@ export function faultPlanOf(probabilities: Readonly<Record<Fault, number>>): Fau
 //   C9   in maintenance: marks or purge                 repeated
 //   C10  no crash: two processes store one delivery     one insert is new, the other a duplicate
 
-export const crashPoints = ["C0", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"] as const;
+const crashPoints = ["C0", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"] as const;
 export type CrashPoint = (typeof crashPoints)[number];
 
-/** How often each point was reached by a crash, or by its condition where nothing crashes. */
-export type CrashCounts = Record<CrashPoint, number>;
+/** What a run can meet: a kind of fault, or a crash point by a crash, or by its condition where nothing crashes. */
+export type Meetable = FaultKind | CrashPoint;
+export const meetable: readonly Meetable[] = [...faultKinds, ...crashPoints];
 
-export const noCrashes = (): CrashCounts =>
-  Object.fromEntries(crashPoints.map((point) => [point, 0])) as CrashCounts;
+/** How often. */
+export type Meetings = Partial<Record<Meetable, number>>;

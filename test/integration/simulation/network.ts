@@ -32,7 +32,7 @@ const toleranceSeconds = 300;
 const capturedMax = 20;
 
 export function createNetwork(world: SimulationWorld, options: NetworkOptions): Network {
-  const { check, trace, clock, crashes } = world;
+  const { check, trace, clock } = world;
   const random = world.random.stream("network");
   const acknowledged = new Set<string>();
   const captured: CapturedRequest[] = [];
@@ -59,7 +59,7 @@ export function createNetwork(world: SimulationWorld, options: NetworkOptions): 
     const genuine = isGenuineNow();
     const hadSecrets = hasSecrets();
     const { clockChanges } = receiver.process;
-    if (inFlight.has(id) && inFlight.get(id) !== receiver) crashes.C10 += 1;
+    if (inFlight.has(id) && inFlight.get(id) !== receiver) world.meet("C10");
     inFlight.set(id, receiver);
     const response = await send(receiver, request.url, headers, body);
     inFlight.delete(id);

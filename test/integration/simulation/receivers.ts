@@ -2,7 +2,6 @@ import { storeOf } from "../../../receiver-kit/inbox/inbox.ts";
 import { createEffects, type Effects } from "./effects.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { type SimulatedReceiver, startReceiver } from "./simulated-receiver.ts";
-import { createOtherTenant, type OtherTenant } from "./tenants.ts";
 import type { SimulationWorld, Store } from "./world.ts";
 
 /** Everything behind the endpoint's URL: the receiver processes, their store, their secrets. */
@@ -10,7 +9,6 @@ export interface Receivers {
   readonly store: Store;
   readonly effects: Effects;
   readonly network: Network;
-  readonly otherTenant: OtherTenant;
   /** Called once the service exists. */
   setWorkspace(id: string): void;
   /** The secrets that verify, newest first. */
@@ -41,14 +39,12 @@ export function createReceivers(world: SimulationWorld): Receivers {
   const running = () => receivers.filter(({ process }) => process.state !== "dead");
   const accepting = () => running().filter((receiver) => !closing.has(receiver));
   let workspaceId = "";
-  const otherTenant = createOtherTenant();
   const workspace = () => workspaceId;
-  const shared = { store, effects, secrets: () => [...secrets], workspaceId: workspace, otherTenant };
+  const shared = { store, effects, secrets: () => [...secrets], workspaceId: workspace };
 
   return {
     store,
     effects,
-    otherTenant,
     setWorkspace(id) {
       workspaceId = id;
     },

@@ -1,11 +1,4 @@
-import {
-  type CrashCounts,
-  crashPoints,
-  type FaultCounts,
-  faultKinds,
-  noCrashes,
-  noFaults,
-} from "./faults.ts";
+import { type Meetings, meetable } from "./faults.ts";
 import { runSimulation, type SimulationReport } from "./simulation.ts";
 import type { Products } from "./world.ts";
 
@@ -18,10 +11,8 @@ export interface SeedRange {
 }
 
 export interface Totals {
-  seeds: number;
   deliveries: number;
-  readonly crashes: CrashCounts;
-  readonly faults: FaultCounts;
+  readonly met: Meetings;
 }
 
 export interface SeedsResult {
@@ -31,13 +22,11 @@ export interface SeedsResult {
 }
 
 export async function runSeeds({ from, count, products }: SeedRange): Promise<SeedsResult> {
-  const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes(), faults: noFaults() };
+  const totals: Totals = { deliveries: 0, met: {} };
   for (let seed = from; seed < from + count; seed++) {
     const report = await runSimulation({ seed, products });
-    totals.seeds += 1;
     totals.deliveries += report.counts.deliveries;
-    for (const point of crashPoints) totals.crashes[point] += report.crashes[point];
-    for (const kind of faultKinds) totals.faults[kind] += report.faults[kind];
+    for (const what of meetable) totals.met[what] = (totals.met[what] ?? 0) + (report.met[what] ?? 0);
     if (report.violation) return { failed: report, totals };
   }
   return { failed: undefined, totals };

@@ -43,7 +43,7 @@ export function createService(world: SimulationWorld, mock: MockServer, firstKey
     if (type === "fault.fired") {
       const { side, fault } = activity["entry"] as FiredFault;
       const name = mockFaultName(side, fault.kind);
-      if (name) world.injected(name);
+      if (name) world.meet(name);
     }
     if (type !== "delivery.created") return;
     const [id = "", eventId = "", event] = ["deliveryId", "eventId", "event"].map((name) =>

@@ -37,7 +37,7 @@ export interface SimulatedProcess {
 export const pauseMsMax = 60_000;
 
 export function createProcess(world: SimulationWorld, name: string): SimulatedProcess {
-  const { clock, trace, crashes } = world;
+  const { clock, trace } = world;
   const random = world.random.stream(`process/${name}`);
   const queued: (() => void)[] = [];
   let pauses = 0;
@@ -101,7 +101,7 @@ export function createProcess(world: SimulationWorld, name: string): SimulatedPr
     },
     crash(point) {
       if (state === "dead") return;
-      crashes[point] += 1;
+      world.meet(point);
       trace.log(`${name} crashes at ${point}`);
       end();
     },

@@ -9,7 +9,7 @@ import { withTimeout } from "../../../sdk/kernel/with-timeout.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 import type { Effects } from "./effects.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
-import { type OtherTenant, resolveSecrets } from "./tenants.ts";
+import { checkOtherTenant, resolveSecrets } from "./tenants.ts";
 import { mainTenant, type SimulationWorld, type Store, source } from "./world.ts";
 
 export interface SimulatedReceiver {
@@ -25,7 +25,6 @@ export interface SharedState {
   readonly secrets: () => readonly string[];
   /** The workspace of the service, once it is known. */
   readonly workspaceId: () => string;
-  readonly otherTenant: OtherTenant;
 }
 
 export const acceptTimeoutMs = 10_000;
@@ -61,7 +60,7 @@ export function startReceiver(world: SimulationWorld, shared: SharedState, name:
 
 function addHandlers(
   world: SimulationWorld,
-  { effects, otherTenant }: SharedState,
+  { effects }: SharedState,
   process: SimulatedProcess,
   receiver: Receiver<MemoryTransaction>,
 ): void {
@@ -86,7 +85,7 @@ function addHandlers(
   ) => {
     if (tenant === expectedTenant) return true;
     const { workspaceId } = event as { readonly workspaceId?: unknown };
-    otherTenant.checkEvent(world, { tenant, id, workspaceId });
+    checkOtherTenant(world, { tenant, id, workspaceId });
     return false;
   };
   if (world.settings.batches) {
@@ -205,7 +204,7 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
           await sendRequest(false);
           await crashDuringCommit("C6", () => begun.commit());
           const outcome = await begun.commit();
-          if (outcome === "lost") world.crashes.C8 += 1;
+          if (outcome === "lost") world.meet("C8");
           return receive(outcome, failovers);
         },
       };

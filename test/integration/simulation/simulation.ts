@@ -7,8 +7,7 @@ import { createMockServer, type MockServer } from "@workspace-tasks/mock-server"
 import * as receiverKit from "@workspace-tasks/receiver-kit";
 import * as sdk from "@workspace-tasks/sdk";
 import { actions, type SimulationRun, taskTypes } from "./actions.ts";
-import type { CrashCounts } from "./faults.ts";
-import { type FaultCounts, faultPlanOf } from "./faults.ts";
+import { faultPlanOf, type Meetings } from "./faults.ts";
 import { createInboxChecks } from "./inbox-checks.ts";
 import type { Violation } from "./invariants.ts";
 import { createOperator, elsewhereUrl, receiverUrl } from "./operator.ts";
@@ -34,8 +33,7 @@ export interface SimulationReport {
   readonly violation: Violation | undefined;
   readonly traceHash: string;
   readonly traceTail: readonly string[];
-  readonly crashes: CrashCounts;
-  readonly faults: FaultCounts;
+  readonly met: Meetings;
   readonly counts: { readonly deliveries: number; readonly rows: number };
 }
 
@@ -85,8 +83,7 @@ export async function runSimulation({ seed, products }: SimulationOptions): Prom
     seed,
     steps,
     violation: world.violation,
-    crashes: world.crashes,
-    faults: world.faults,
+    met: world.met,
     traceHash: trace.hash,
     traceTail: [...trace.tail],
     counts: { deliveries: service.eventIds.size, rows: rows.length },

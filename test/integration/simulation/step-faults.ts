@@ -71,5 +71,5 @@ export async function maybeSendSkewedEvent({ world, service }: SimulationRun): P
   const occurredAt = new Date(world.clock.now() + 300_000).toISOString();
   const payload = { clientId, taskId, taskType, status: "RUNNING", occurredAt, errorMessage: null };
   await service.mock.control.sendEvent({ name: "task.running", payload });
-  world.injected("skewedEvent");
+  world.meet("skewedEvent");
 }

@@ -48,7 +48,7 @@ export async function maybeSetStoreClock({ world, receivers, service }: Simulati
   const hasSettled = world.clock.now() - world.storeClock.setAtMs > pollMs + slowestCallMs;
   if (!world.settings.storeClockIsSet || !random.happens(probability) || !hasSettled) return;
   world.storeClock.set(ahead);
-  world.injected("storeClockSet");
+  world.meet("storeClockSet");
   // Its delivery makes the receivers claim rows before the leases are renewed.
   await service.mock.control.startTask({ taskType: "BINDER", progression: "immediate" });
   world.trace.log(`the clock of the store is ${ahead / hourMs} h ahead`);

@@ -21,22 +21,17 @@ interface HandledEvent {
   readonly workspaceId: unknown;
 }
 
-export interface OtherTenant {
-  /** An event that a handler received for a tenant other than the service's. */
-  checkEvent(world: SimulationWorld, event: HandledEvent): void;
-}
-
-export function createOtherTenant(): OtherTenant {
-  return {
-    checkEvent({ check, trace }, { tenant, id, workspaceId }) {
-      // An event may name no workspace: then the secret alone tells whose it is.
-      const isOwn = workspaceId === undefined || workspaceId === otherTenant.workspaceId;
-      const holds = tenant === otherTenant.id && isOwn;
-      check("T1", holds, () => {
-        return `${trace.nameOf("delivery", id)} of ${String(workspaceId)} was handled for tenant ${tenant}`;
-      });
-    },
-  };
+/** Of an event that a handler received for a tenant other than the service's. */
+export function checkOtherTenant(
+  { check, trace }: SimulationWorld,
+  { tenant, id, workspaceId }: HandledEvent,
+): void {
+  // An event may name no workspace: then the secret alone tells whose it is.
+  const isOwn = workspaceId === undefined || workspaceId === otherTenant.workspaceId;
+  const holds = tenant === otherTenant.id && isOwn;
+  check("T1", holds, () => {
+    return `${trace.nameOf("delivery", id)} of ${String(workspaceId)} was handled for tenant ${tenant}`;
+  });
 }
 
 /** The `secrets` option of a receiver; with `tenants`, it depends on the path. */
@@ -70,7 +65,7 @@ export function sendAsOtherTenant({ world, receivers }: SimulationRun): void {
   if (!world.settings.tenants || !random.happens(0.5) || !model || !target) return;
   const body = isForeign ? model.body : ownEvent(model.body, world.clock.now());
   if (!body) return;
-  world.injected("otherTenant");
+  world.meet("otherTenant");
   const id = model.headers["webhook-id"] ?? "";
   const timestamp = String(Math.floor(world.clock.now() / 1_000));
   const signature = sign(

@@ -3,14 +3,7 @@ import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-ser
 import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
 import type * as Sdk from "@workspace-tasks/sdk";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import {
-  type CrashCounts,
-  type Fault,
-  type FaultCounts,
-  type FaultKind,
-  noCrashes,
-  noFaults,
-} from "./faults.ts";
+import type { Fault, Meetable, Meetings } from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { SimulationSettings } from "./settings.ts";
@@ -32,11 +25,9 @@ export interface SimulationWorld {
   readonly storeClock: StoreClock;
   readonly random: Random;
   readonly trace: Trace;
-  readonly crashes: CrashCounts;
-  /** How often each kind of fault was injected. */
-  readonly faults: FaultCounts;
-  /** Counts a fault that is not drawn by `faultOccurs`. */
-  injected(kind: FaultKind): void;
+  readonly met: Meetings;
+  /** Counts a crash point, or a fault that is not drawn by `faultOccurs`. */
+  meet(what: Meetable): void;
   readonly storeOutage: StoreOutage;
   /** The first violation; the run ends with the step in which it was found. */
   readonly violation: Violation | undefined;
@@ -69,12 +60,13 @@ export function createWorld(settings: SimulationSettings, products: Products): S
   const trace = createTrace(clock.now);
   let violation: Violation | undefined;
   let faultsOff = false;
-  const faults = noFaults();
+  const met: Meetings = {};
+  const meet = (what: Meetable) => {
+    met[what] = (met[what] ?? 0) + 1;
+  };
   return {
-    faults,
-    injected(kind) {
-      faults[kind] += 1;
-    },
+    met,
+    meet,
     storeOutage: { failovers: 0, untilMs: 0 },
     settings,
     products,
@@ -82,7 +74,6 @@ export function createWorld(settings: SimulationSettings, products: Products): S
     trace,
     storeClock: createStoreClock(clock),
     random: createRandom(settings.seed),
-    crashes: noCrashes(),
     get violation() {
       return violation;
     },
@@ -94,7 +85,7 @@ export function createWorld(settings: SimulationSettings, products: Products): S
     },
     faultOccurs(fault, random) {
       if (!random.happens(settings.probabilities[fault]) || faultsOff) return false;
-      faults[fault] += 1;
+      meet(fault);
       return true;
     },
     disableFaults() {
