@@ -171,7 +171,7 @@ function settlementOf(
 ): InboxSettlement {
   if (stale || alreadyApplied) return { state: "stale", advance: null };
   if (key === null || position === null) return { state: "done", advance: null };
-  return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
+  return { state: "done", advance: { position, status, allowSame: replays > 0 } };
 }
 
 /** What an operator looks for in a line of the log. */

@@ -7,9 +7,8 @@ import { type Attempt, Cancellation } from "./attempt.ts";
 
 export interface RunningAttempt<Transaction> extends Attempt<Transaction> {
   readonly source: string;
-  /** When its handlers ended; since then it waits for the inbox alone. */
+  /** When its handlers ended; since then it has no slot, and waits for the inbox alone. */
   handledAtMs: number | undefined;
-  hasSlot: boolean;
 }
 
 /** The attempts in progress of a worker, and their end when it stops. */
@@ -59,20 +58,21 @@ export class RunningAttempts<Transaction> {
     { rows, batch }: Omit<Attempt<Transaction>, "cancellation">,
   ): RunningAttempt<Transaction> {
     const cancellation = new Cancellation();
-    const attempt = { source, rows, batch, cancellation, handledAtMs: undefined, hasSlot: false };
+    const attempt = { source, rows, batch, cancellation, handledAtMs: undefined };
     this.#attempts.push(attempt);
-    this.#setSlot(attempt, true);
+    this.#countSlot(source, 1);
     return attempt;
   }
 
   /** The handlers of the attempt have ended. */
   handled(attempt: RunningAttempt<Transaction>): void {
+    if (attempt.handledAtMs !== undefined) return;
     attempt.handledAtMs = this.#clock.monotonic();
-    this.#setSlot(attempt, false);
+    this.#countSlot(attempt.source, -1);
   }
 
   remove(attempt: RunningAttempt<Transaction>): void {
-    this.#setSlot(attempt, false);
+    this.handled(attempt);
     const at = this.#attempts.indexOf(attempt);
     if (at >= 0) this.#attempts.splice(at, 1);
     if (this.#attempts.length === 0) this.#onEnded?.();
@@ -82,11 +82,7 @@ export class RunningAttempts<Transaction> {
     return this.#attempts.find(({ rows }) => rows.some(({ claim }) => claim.lease === lease));
   }
 
-  #setSlot(attempt: RunningAttempt<Transaction>, hasSlot: boolean): void {
-    if (attempt.hasSlot === hasSlot) return;
-    attempt.hasSlot = hasSlot;
-    const { source } = attempt;
-    const change = hasSlot ? 1 : -1;
+  #countSlot(source: string, change: 1 | -1): void {
     this.handling += change;
     const count = this.handlingOf(source) + change;
     if (count > 0) this.#handlingOf.set(source, count);

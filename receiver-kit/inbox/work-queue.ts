@@ -52,9 +52,8 @@ export interface InboxDeath extends InboxRowReference {
   readonly error: string;
 }
 
-/** How a handled row advances its ordering head. */
+/** How a handled row advances the head of its key. */
 export interface InboxHeadAdvance {
-  readonly key: string;
   readonly position: string;
   readonly status: string | null;
   /** A replayed row may be applied again while it is still the newest. */

@@ -268,17 +268,20 @@ export class Worker<Transaction> {
     if (!telemetry) return runAttempt(this.#settings, running, events);
     let result: Promise<AttemptResult> | undefined;
     // Within the report of the first row, all of them are handled.
+    const handle = () => {
+      result ??= runAttempt(this.#settings, running, events);
+      return result;
+    };
     const reports = running.rows.map(({ claim }, index) => {
       const run = async (onFailed: (error: unknown) => void = () => {}) => {
         failed.push(onFailed);
-        result ??= runAttempt(this.#settings, running, events);
-        const outcomes = await result;
+        const outcomes = await handle();
         return outcomes === "apart" ? "released" : (outcomes[index] ?? "released");
       };
       return reported(run, (attempt) => telemetry.handle(this.#startOf(claim), attempt));
     });
     await Promise.all(reports);
-    return result ?? runAttempt(this.#settings, running, events);
+    return handle();
   }
 
   #startOf({

@@ -3,7 +3,7 @@ import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/ke
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import { includesSource } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
-import type { Delivery, Head, QueuedRow } from "../core/storage.ts";
+import type { Delivery, Head } from "../core/storage.ts";
 import { transactionEnded } from "../handler-transaction.ts";
 import {
   countedMax,
@@ -164,10 +164,21 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return row && { ...this.#summary(row), body: row.body };
   };
 
-  #summary({ body, ...delivery }: MemoryDelivery): InboxRowSummary {
-    const queued = core.queuedOf(this.#storage, delivery);
-    const isClaimed = queued && this.#storage.keys.get(queued.keyId)?.claimed.includes(delivery.seq);
-    return summaryOf(delivery, queued, isClaimed === true, body?.byteLength ?? null);
+  /** A delivery as operators see it. */
+  #summary(row: MemoryDelivery): InboxRowSummary {
+    const { outcome, replayedAtMs, leaseUntilMs: _, generation: __, body, ...delivery } = row;
+    const queued = core.queuedOf(this.#storage, row);
+    const isClaimed = queued && this.#storage.keys.get(queued.keyId)?.claimed.includes(row.seq);
+    const state = outcome ?? (queued ? (isClaimed ? "running" : "pending") : "done");
+    const attempts = queued?.attempts ?? delivery.attempts ?? (state === "done" ? 1 : 0);
+    return {
+      ...delivery,
+      state,
+      attempts: isClaimed ? attempts + 1 : attempts,
+      dueAtMs: (queued?.dueAtMs || replayedAtMs) ?? delivery.receivedAtMs,
+      lastError: queued?.lastError ?? delivery.lastError,
+      bodyBytes: body?.byteLength ?? null,
+    };
   }
 
   readonly replay: Methods["replay"] = async (reference, columns) => {
@@ -313,26 +324,6 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
 
 /** A row that was replayed is as old as its replay. */
 const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryDelivery): number => replayedAtMs ?? receivedAtMs;
-
-/** A delivery as operators see it. */
-function summaryOf(
-  { outcome, replayedAtMs, leaseUntilMs: _, generation: __, ...delivery }: Delivery,
-  queued: QueuedRow | undefined,
-  isClaimed: boolean,
-  bodyBytes: number | null,
-): InboxRowSummary {
-  const waiting = isClaimed ? "running" : "pending";
-  const state = outcome ?? (queued ? waiting : "done");
-  const attempts = queued?.attempts ?? delivery.attempts ?? (state === "done" ? 1 : 0);
-  return {
-    ...delivery,
-    state,
-    attempts: state === "running" ? attempts + 1 : attempts,
-    dueAtMs: (queued?.dueAtMs || replayedAtMs) ?? delivery.receivedAtMs,
-    lastError: queued?.lastError ?? delivery.lastError,
-    bodyBytes,
-  };
-}
 
 function headOf(key: Head | undefined, nowMs: number): InboxHead | undefined {
   if (!key || key.position === null) return undefined;

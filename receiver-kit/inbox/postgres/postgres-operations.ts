@@ -49,13 +49,11 @@ async function insertRows(
   database: PostgresDatabase,
   rows: readonly inbox.NewInboxRow[],
 ): Promise<readonly inbox.InboxInsertResult[]> {
-  const isNew = await untilUsable(database, () =>
-    rows.length === 1 ? insertOne(database, rows) : insertMany(database, rows),
-  );
-  const duplicates = rows.filter((_, index) => !isNew(index));
+  const places = await untilUsable(database, () => insertNow(database, rows));
+  const duplicates = rows.filter((_, index) => !places.has(index + 1));
   const same = duplicates.length > 0 ? await compareBodies(database, duplicates) : [];
   return rows.map((row, index) =>
-    isNew(index)
+    places.has(index + 1)
       ? { outcome: "new" }
       : { outcome: "duplicate", sameBody: same[duplicates.indexOf(row)] ?? null },
   );
@@ -76,8 +74,6 @@ const columnsOf = (row: inbox.NewInboxRow) => [
   row.quarantine,
 ];
 
-type IsNew = (index: number) => boolean;
-
 /** The result of a statement that returns `undefined` when this release may not write. */
 async function untilUsable<Result>(
   { requireUsable }: PostgresDatabase,
@@ -90,25 +86,20 @@ async function untilUsable<Result>(
   }
 }
 
-async function insertOne(
-  { pool, sql, now }: PostgresDatabase,
-  [row]: readonly inbox.NewInboxRow[],
-): Promise<IsNew | undefined> {
-  if (!row) return () => false;
-  const [stored] = await pool.rows("write", [sql.insertRow, [now(), ...columnsOf(row), row.body]]);
-  if (!stored?.["is_usable"]) return undefined;
-  return () => stored["is_new"] === true;
-}
-
-async function insertMany(
+/** The places of those that are new, from 1 on; `undefined` when this release may not write. */
+async function insertNow(
   { pool, sql, now }: PostgresDatabase,
   rows: readonly inbox.NewInboxRow[],
-): Promise<IsNew | undefined> {
-  const values = [now(), ...transpose(rows.map(columnsOf)), ...joinBodies(rows)];
-  const [stored] = await pool.rows("insert", [sql.insertRows, values]);
-  if (!stored?.["is_usable"]) return undefined;
-  const places = new Set(stored["places"] as readonly number[]);
-  return (index) => places.has(index + 1);
+): Promise<ReadonlySet<number> | undefined> {
+  const [first, ...others] = rows;
+  const [stored] =
+    first && others.length === 0
+      ? await pool.rows("write", [sql.insertRow, [now(), ...columnsOf(first), first.body]])
+      : await pool.rows("insert", [
+          sql.insertRows,
+          [now(), ...transpose(rows.map(columnsOf)), ...joinBodies(rows)],
+        ]);
+  return stored?.["is_usable"] ? new Set(stored["places"] as readonly number[]) : undefined;
 }
 
 /** All bodies in one buffer, with the start (from 1, as in SQL) and the length of each. */

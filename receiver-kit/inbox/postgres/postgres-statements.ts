@@ -135,7 +135,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
   const single = columns.map((name, index) => `$${index + 2}::${types[index]} AS ${name}`).join(", ");
   const arrays = types.map((type, index) => `$${index + 2}::${type}[]`).join(", ");
   return {
-    /** One delivery: `is_usable` is whether this release may write, `is_new` whether its id is new. */
+    /** One delivery. Returns whether this release may write, and its place, 1, when its id is new. */
     insertRow: statement(
       "insert",
       `WITH input AS MATERIALIZED (SELECT ${single}),
@@ -150,7 +150,7 @@ function insertStatements({ deliveries, bodies, keys, queue }: PostgresTables, m
       queued AS (
         INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
         SELECT id, coalesce(position, ''), seq, 0, length($${afterColumns}::bytea) FROM key_stored, stored, input)
-      SELECT EXISTS (SELECT FROM stored) AS is_new, EXISTS (SELECT FROM stored) OR ${mayWrite} AS is_usable`,
+      SELECT EXISTS (SELECT FROM stored) OR ${mayWrite} AS is_usable, ARRAY(SELECT 1::bigint FROM stored) AS places`,
     ),
 
     /**

@@ -339,7 +339,7 @@ function rowOf({ id, task, at }: ExploredEvent): inbox.NewInboxRow {
 function settlementOf({ orderKey: key, position, status, head }: inbox.InboxClaim): inbox.InboxSettlement {
   if (key === null || position === null) throw new Error("expected a row of a task");
   if (head !== null && position <= head) return { state: "stale", advance: null };
-  return { state: "done", advance: { key, position, status, allowSame: false } };
+  return { state: "done", advance: { position, status, allowSame: false } };
 }
 
 interface VisibleStorage {

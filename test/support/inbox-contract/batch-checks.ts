@@ -52,7 +52,6 @@ export const batchChecks: Checks = {
     const items = claims.map((claim) => {
       const isOlder = claim.id === "task-1";
       const advance = {
-        key: claim.orderKey ?? "",
         position: claim.position ?? "",
         status: null,
         allowSame: false,

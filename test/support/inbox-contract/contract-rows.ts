@@ -67,7 +67,7 @@ export function doneWith(
 ): InboxSettlement {
   const { orderKey: key, position, status } = row;
   if (key === null || position === null) return { state: "done", advance: null };
-  return { state: "done", advance: { key, position, status, allowSame: false, ...fields } };
+  return { state: "done", advance: { position, status, allowSame: false, ...fields } };
 }
 
 export async function claimOne(
