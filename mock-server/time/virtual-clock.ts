@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { inSeries } from "@workspace-tasks/kernel/deferred.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks.ts";
 import { MockServerError } from "../errors.ts";
@@ -82,7 +83,7 @@ export function createVirtualClock(
   let elapsedMs = 0;
   let offsetMs = startMs;
   let order = 0;
-  let advancing: Promise<unknown> = Promise.resolve();
+  const inTurn = inSeries();
 
   const schedule: Clock["schedule"] = (delayMs, run) => {
     // A delay that is not a number would put the timers out of order.
@@ -167,12 +168,6 @@ export function createVirtualClock(
       await pause(waitMs);
       await quiet();
     }
-  };
-
-  const inTurn = <Result>(run: () => Promise<Result>): Promise<Result> => {
-    const result = advancing.then(run);
-    advancing = result.catch(() => undefined);
-    return result;
   };
 
   return {
@@ -318,7 +313,7 @@ const workLimitMs = 20_000;
 const relaxedLimitMs = 1_000;
 
 /** @param limitMsDefault real time that the clock waits for one piece of work */
-function createWorkInFlight(limitMsDefault = workLimitMs): WorkInFlight {
+function createWorkInFlight(limitMsDefault: number): WorkInFlight {
   const items = new Set<Item>();
   const waiters = new Set<() => void>();
   let sequels = 0;

@@ -1,5 +1,6 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { allowManyListeners, warn } from "../host-process.ts";
 import type { Transport } from "../outbound.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -101,7 +102,7 @@ export function createWorld(options: WorldOptions): World {
   const emit = (activity: Activity) => {
     if (listeners.size === 0) return;
     const numbered = { ...activity, sequence: ++sequence, atMs: clock.now() };
-    for (const listener of listeners) notify(listener, numbered);
+    for (const listener of listeners) callSafely(() => listener(numbered), warn);
   };
 
   return {
@@ -171,15 +172,6 @@ export function createWorld(options: WorldOptions): World {
       transport.abort();
     },
   };
-}
-
-/** A listener of the application may fail; what it listens to does not. */
-function notify(listener: (activity: NumberedActivity) => unknown, activity: NumberedActivity): void {
-  try {
-    Promise.resolve(listener(activity)).catch(warn);
-  } catch (error) {
-    warn(error);
-  }
 }
 
 /**
