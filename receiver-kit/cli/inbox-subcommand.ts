@@ -115,10 +115,27 @@ async function postgres(connectionString: string, schema: string) {
 
 async function sqlite(path: string) {
   if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`);
+  if (!(await mayHaveInbox(path)))
+    throw new CommandError(`--store: no inbox in ${path}; pass the file of sqliteInbox`);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   // A busy receiver leaves the write lock only for moments.
   const inbox = storeOf(sqliteInbox({ path, busyTimeoutMs: 20_000 }));
   return { inbox, close: () => inbox.close() };
+}
+
+/**
+ * Opening makes an inbox of any SQLite file, for its owner alone. A receiver may do that to a file of the application; a
+ * command that was given the name of another file may not.
+ */
+async function mayHaveInbox(path: string): Promise<boolean> {
+  const { loadSqliteDriver } = await import("../inbox/sqlite/sqlite-driver.ts");
+  const { checkContent, resolveSqlitePath } = await import("../inbox/sqlite/sqlite-file.ts");
+  try {
+    return checkContent(resolveSqlitePath(path), await loadSqliteDriver(), { isSample: true });
+  } catch {
+    // Opening says what is wrong.
+    return true;
+  }
 }
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Database from "libsql";
@@ -244,6 +244,22 @@ describe("the inbox command", () => {
     expect(err).toContain(message);
     expect(err).not.toContain("hidden");
   });
+
+  it.each([["list", "--state", "dead"], ["stats"], ["replay", "--state", "dead", "--yes"]])(
+    "inbox %s makes no inbox of another SQLite file",
+    async (...argv) => {
+      const file = path.join(directory, `${argv[0]}-of-application.db`);
+      const application = new Database(file);
+      application.exec("CREATE TABLE orders (number)");
+      application.close();
+      await chmod(file, 0o640);
+      const before = await readFile(file);
+      const { code, err } = await run(...argv, "--store", file);
+      expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(`no inbox in ${file}`) });
+      expect((await readFile(file)).equals(before)).toBe(true);
+      expect((await stat(file)).mode & 0o777).toBe(0o640);
+    },
+  );
 
   it("inbox backup and restore check what they copy, and replace no file that is a backup or in use", async () => {
     const [store, copy, text] = ["whole.db", "copy.db", "text.db"].map((name) => path.join(directory, name));
