@@ -1,3 +1,4 @@
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import {
   type AcceptResult,
@@ -107,8 +108,5 @@ export class FrozenClock implements Clock {
 
   now = () => this.ms;
   monotonic = () => this.ms + this.hiddenMs;
-  schedule = (delayMs: number, run: () => void) => {
-    const timer = setTimeout(run, delayMs);
-    return () => clearTimeout(timer);
-  };
+  schedule = systemClock.schedule;
 }

@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { ControlApi, DeliveryDetail } from "@workspace-tasks/mock-server";
 import { vi } from "vitest";
 import {
@@ -7,6 +6,7 @@ import {
   type ReceiverResponse,
   startCapturingReceiver,
 } from "../../support/capturing-receiver.ts";
+import { signBytes } from "../../support/signed-delivery.ts";
 import type { CallOptions, Harness } from "./harness.ts";
 import { done, endpointMutations } from "./operations.ts";
 
@@ -60,11 +60,8 @@ export async function subscribe(
 /** The secrets that signed a delivery, computed without a library. */
 export function secretsThatSigned(delivery: CapturedDelivery, secrets: readonly string[]): string[] {
   const { id, timestamp, signatures } = signatureHeaders(delivery);
-  return secrets.filter((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-    const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(delivery.body);
-    return signatures.includes(`v1,${hmac.digest("base64")}`);
-  });
+  const start = `${id}.${timestamp}.`;
+  return secrets.filter((secret) => signatures.includes(signBytes(secret, start, delivery.body)));
 }
 
 export function signatureHeaders({ headers }: Pick<CapturedDelivery, "headers">) {

@@ -1,6 +1,7 @@
 import type { MockServer } from "@workspace-tasks/mock-server";
 import type { Priority } from "@workspace-tasks/sdk";
-import { type CapturedRequest, sign } from "./network.ts";
+import { signBytes } from "../../support/signed-delivery.ts";
+import type { CapturedRequest } from "./network.ts";
 import { type Operator, receiverUrl } from "./operator.ts";
 import type { Random } from "./random.ts";
 import type { Receivers } from "./receivers.ts";
@@ -242,8 +243,7 @@ function forgeDelivery({ world, receivers, random }: SimulationRun): void {
   } else {
     const secret = kind === "retired secret" ? receivers.secrets.retired().at(-1) : undefined;
     const timestamp = String(Math.floor(world.clock.now() / 1_000));
-    const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
-    const signature = sign(secret ?? foreignSecret, content);
+    const signature = signBytes(secret ?? foreignSecret, `${id}.${timestamp}.`, body);
     const signed = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
     send(receivers, { headers: { ...headers, ...signed }, body });
   }

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { signBytes } from "../../support/signed-delivery.ts";
 import type { Random } from "./random.ts";
 import { acceptTimeoutMs, type SimulatedReceiver } from "./simulated-receiver.ts";
 import { type SimulationWorld, type Store, storedSource } from "./world.ts";
@@ -131,18 +131,12 @@ function isGenuine(
 /** The signature of a request by each secret, computed once. */
 function signer({ headers, body }: CapturedRequest): (secret: string) => string {
   const signatures = new Map<string, string>();
-  const start = Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`);
-  const content = Buffer.concat([start, body]);
+  const start = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`;
   return (secret) => {
-    const signature = signatures.get(secret) ?? sign(secret, content);
+    const signature = signatures.get(secret) ?? signBytes(secret, start, body);
     signatures.set(secret, signature);
     return signature;
   };
-}
-
-export function sign(secret: string, content: Uint8Array): string {
-  const key = Buffer.from(secret.slice("whsec_".length), "base64");
-  return `v1,${createHmac("sha256", key).update(content).digest("base64")}`;
 }
 
 /** Replaces a signed U+FFFD by a byte that text decoding turns into U+FFFD again; flips a bit of any other body. */

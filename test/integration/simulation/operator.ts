@@ -57,15 +57,6 @@ export function createOperator(world: SimulationWorld, service: Service, receive
   };
 
   const askedTaskIds = new Set<string>();
-  const recordAsked = (client: ReconcileClient): ReconcileClient => ({
-    me: () => client.me?.() ?? Promise.resolve(),
-    tasks: {
-      list(options) {
-        for (const id of options.ids ?? []) askedTaskIds.add(id);
-        return client.tasks.list(options);
-      },
-    },
-  });
 
   return {
     labels,
@@ -116,7 +107,7 @@ export function createOperator(world: SimulationWorld, service: Service, receive
         const tenant = world.settings.tenants
           ? { id: mainTenant, workspaceId: service.mock.workspaceId }
           : undefined;
-        const report = await receiver.reconcile(withWrongTimes(world, recordAsked(sdk().client)), {
+        const report = await receiver.reconcile(withWrongTimes(world, sdk().client, askedTaskIds), {
           runningForMs: 60_000,
           tenant,
           ...options,
@@ -133,8 +124,12 @@ export function createOperator(world: SimulationWorld, service: Service, receive
 type ListedTask =
   ReturnType<ReconcileClient["tasks"]["list"]> extends AsyncIterable<infer Task> ? Task : never;
 
-/** The client as reconciling sees it: some tasks have wrong times or states while faults are on. */
-export function withWrongTimes(world: SimulationWorld, client: ReconcileClient): ReconcileClient {
+/** The client as reconciling sees it: some tasks have wrong times or states while faults are on. Which it asks for is recorded. */
+function withWrongTimes(
+  world: SimulationWorld,
+  client: ReconcileClient,
+  asked: Set<string>,
+): ReconcileClient {
   const random = world.random.stream(`wrong times/${world.clock.now()}`);
   const change = (task: ListedTask): ListedTask => {
     const picked = random.pick<Partial<ListedTask>>([
@@ -151,6 +146,7 @@ export function withWrongTimes(world: SimulationWorld, client: ReconcileClient):
     me: () => client.me?.() ?? Promise.resolve(),
     tasks: {
       async *list(options) {
+        for (const id of options.ids ?? []) asked.add(id);
         for await (const task of client.tasks.list(options)) yield change(task);
       },
     },

@@ -2,8 +2,8 @@
 // its own with the ids and tasks of the service's deliveries.
 
 import type { Secrets, SecretsRequest, Tenant } from "@workspace-tasks/receiver-kit";
+import { signBytes } from "../../support/signed-delivery.ts";
 import type { SimulationRun } from "./actions.ts";
-import { sign } from "./network.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { SharedState } from "./simulated-receiver.ts";
 import { mainTenant, type SimulationWorld } from "./world.ts";
@@ -68,10 +68,7 @@ export function sendAsOtherTenant({ world, receivers }: SimulationRun): void {
   world.meet("otherTenant");
   const id = model.headers["webhook-id"] ?? "";
   const timestamp = String(Math.floor(world.clock.now() / 1_000));
-  const signature = sign(
-    otherTenant.secrets[0] ?? "",
-    Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]),
-  );
+  const signature = signBytes(otherTenant.secrets[0] ?? "", `${id}.${timestamp}.`, body);
   const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
   const url = `https://receiver.example${otherPath}`;
   const sent = target.receiver.fetch(
