@@ -113,14 +113,14 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     }
     log.accepted += 1;
     const fault = options.fault?.(operation);
-    if (fault?.type === "cut_before") throw lost();
+    if (fault?.type === "cut_before") return connectionLost();
     if (fault?.type === "status") {
       return new Response(fault.body ?? "", { status: fault.status, headers: fault.headers ?? {} });
     }
     if (fault?.type === "rejection") return json(fault.body);
     const ref = body.variables?.["ref"];
     if (typeof ref === "string") log.applied.push(ref);
-    if (fault?.type === "cut_after") throw lost();
+    if (fault?.type === "cut_after") return connectionLost();
     return json(
       fault?.type === "response" ? fault.body : { data: { __typename: "Query", ref: ref ?? null } },
     );
@@ -146,8 +146,9 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
   };
 }
 
-function lost(): Error {
-  return new TypeError("fetch failed", {
+/** The connection is lost after the request was sent. */
+export function connectionLost(): never {
+  throw new TypeError("fetch failed", {
     cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
   });
 }

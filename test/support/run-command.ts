@@ -1,3 +1,4 @@
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import type { CommandIo } from "../../sdk/kernel/cli/command-line.ts";
 
 type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
@@ -20,10 +21,7 @@ export function startCommand(
   { columns, isTTY = columns !== undefined, ...given }: GivenIo = {},
 ) {
   const stopper = new AbortController();
-  let wake = () => {};
-  const written = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
+  const written = deferred();
   let out = "";
   let err = "";
   const io: CommandIo = {
@@ -32,7 +30,7 @@ export function startCommand(
       columns,
       write(text) {
         out += text;
-        wake();
+        written.resolve();
       },
     },
     stderr: {
@@ -51,7 +49,7 @@ export function startCommand(
   return {
     written: () => out,
     /** Resolves with the first output, or when the command ends without any. */
-    firstOutput: () => Promise.race([written, code]).then(() => out),
+    firstOutput: () => Promise.race([written.promise, code]).then(() => out),
     stop: (signal = "SIGTERM") => stopper.abort(signal),
     result: async (): Promise<CapturedCommand> => ({ code: await code, out, err }),
   };

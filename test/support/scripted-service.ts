@@ -49,10 +49,3 @@ export function createScriptedService(
   const client = createClient({ baseUrl, apiKey, fetch, random: () => 0, ...options });
   return { client, calls, exchanges };
 }
-
-/** The connection is lost after the request was sent. */
-export function connectionLost(): never {
-  throw new TypeError("fetch failed", {
-    cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
-  });
-}

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it, vi } from "vitest";
 import { shownArguments } from "../../support/documents.ts";
@@ -29,16 +30,13 @@ interface SlowMock extends AsyncDisposable {
 /** A mock that takes its time with deletions. */
 async function startSlowMock(): Promise<SlowMock> {
   const mock = await createMockServer({ settings: unlimited });
-  let arrived = () => {};
-  const deleting = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
+  const deleting = deferred();
   const released = new AbortController();
   const server = await listen(
     createServer(async (request, response) => {
       const body = await buffer(request);
       if (body.includes("deleteWebhookEndpoint(") && !released.signal.aborted) {
-        arrived();
+        deleting.resolve();
         await Promise.race([once(request.socket, "close"), once(released.signal, "abort")]);
       }
       const { method = "GET", headers, url } = request;
@@ -55,7 +53,7 @@ async function startSlowMock(): Promise<SlowMock> {
   return {
     mock,
     origin,
-    deleting,
+    deleting: deleting.promise,
     release: () => released.abort(),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();

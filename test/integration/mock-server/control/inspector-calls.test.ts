@@ -1,4 +1,5 @@
 import { parseEvent } from "@workspace-tasks/events";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
@@ -195,13 +196,10 @@ describe("a request in the control API", () => {
 
 describe("attempts that are due", () => {
   it("run, or wait for a free connection, or for the event before them, in the overview and in each delivery", async () => {
-    let respond = (_: Response) => {};
-    const response = new Promise<Response>((resolve) => {
-      respond = resolve;
-    });
+    const response = deferred<Response>();
     await using slow = await createMockServer({
       listen: false,
-      receivers: new Map([[urls.billing, () => response.then((each) => each.clone())]]),
+      receivers: new Map([[urls.billing, () => response.promise.then((each) => each.clone())]]),
       settings: { delivery: { inFlightPerEndpointMax: 2 } },
     });
     const { control } = slow;
@@ -228,7 +226,7 @@ describe("attempts that are due", () => {
       ["running", true],
       ["waits for a connection", false],
     ]);
-    respond(new Response(null, { status: 204 }));
+    response.resolve(new Response(null, { status: 204 }));
     await control.waitForDeliveries({ status: "succeeded", times: 4 });
     expect(await linesOf()).toEqual([]);
     expect((await control.getOverview()).health).toMatchObject([

@@ -1,3 +1,4 @@
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import {
   type CreateClientOptions,
   type ImportOptions,
@@ -44,14 +45,8 @@ export function startProcess(fixture: ImportFixture, options: CrashingProcessOpt
   const { durable, serve = mock.fetch, haltAt, onStep, clientOptions, ...importOptions } = options;
   const steps: string[] = [];
   let hasHalted = false;
-  let halt = (_: "halted") => {};
-  let resume = () => {};
-  const halted = new Promise<"halted">((resolve) => {
-    halt = resolve;
-  });
-  const continued = new Promise<void>((resolve) => {
-    resume = resolve;
-  });
+  const halted = deferred<"halted">();
+  const continued = deferred();
 
   function reach(step: string): Promise<void> | undefined {
     if (!hasHalted) {
@@ -59,12 +54,12 @@ export function startProcess(fixture: ImportFixture, options: CrashingProcessOpt
       onStep?.(steps.length);
       if (haltAt !== undefined && steps.length >= haltAt) haltNow();
     }
-    return hasHalted ? continued : undefined;
+    return hasHalted ? continued.promise : undefined;
   }
 
   function haltNow(): void {
     hasHalted = true;
-    halt("halted");
+    halted.resolve("halted");
   }
 
   const requireOwn = () => {
@@ -109,9 +104,9 @@ export function startProcess(fixture: ImportFixture, options: CrashingProcessOpt
   const client = fixture.createClient({ fetch, clock: { ...mock.clock }, ...clientOptions });
   const given = { connectionId, jobName, clients: [], ...importOptions };
   const result = client.partner.imports.start({ ...given, journal: { open } });
-  const ended = mock.clock.runUntil(Promise.race([result, halted]));
+  const ended = mock.clock.runUntil(Promise.race([result, halted.promise]));
   ended.catch(() => {});
-  return { client, result, ended, steps, halt: haltNow, continue: resume };
+  return { client, result, ended, steps, halt: haltNow, continue: continued.resolve };
 }
 
 function operationOf(init: Parameters<Fetch>[1]): string {

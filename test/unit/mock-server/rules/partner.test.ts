@@ -1,3 +1,4 @@
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { describe, expect, it } from "vitest";
 import type { ReadResponse } from "../../../../mock-server/outbound.ts";
 import { addJob, resumeImports, startImport } from "../../../../mock-server/rules/partner.ts";
@@ -138,10 +139,7 @@ describe("startImport", () => {
   });
 
   it("resumes with the remaining works after a snapshot in the middle", async () => {
-    let release = () => {};
-    const blocked = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const blocked = deferred();
     const works = [
       { externalId: "c1" },
       { externalId: "c2", artifacts: [{ url: "http://127.0.0.1:5/slow" }] },
@@ -149,7 +147,7 @@ describe("startImport", () => {
     ];
     const old = createScene(works, {
       async read() {
-        await blocked;
+        await blocked.promise;
         return { status: null, error: "aborted" };
       },
     });
@@ -158,7 +156,7 @@ describe("startImport", () => {
     expect(old.world.state.tasks.size).toBe(1);
     const saved = structuredClone(old.world.state);
     old.world.end();
-    release();
+    blocked.resolve();
     await old.clock.settle();
     expect(old.world.state.tasks.size, "nothing comes after the end").toBe(1);
 

@@ -1,3 +1,4 @@
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { describe, expect, it } from "vitest";
 import { explain } from "../../../../receiver-kit/rabbitmq/amqp-client.ts";
 import { IncidentLog } from "../../../../receiver-kit/rabbitmq/incident-log.ts";
@@ -70,16 +71,13 @@ describe("a connection to a cluster", () => {
 
   it("gives up a node that does not respond in time, and destroys the connection that it makes later", async () => {
     const { amqp, clock, connection } = createFixture(["amqp://one"]);
-    let open = () => {};
-    amqp.onConnect = () =>
-      new Promise<void>((resolve) => {
-        open = resolve;
-      });
+    const opening = deferred();
+    amqp.onConnect = () => opening.promise;
     const started = connection.start();
     await clock.advance(1_000);
     await started;
     expect(connection.error).toEqual(new Error("no response within operationTimeoutMs (1000)"));
-    open();
+    opening.resolve();
     await clock.advance(50);
     expect(amqp.connections[0]?.isDestroyed).toBe(true);
     expect(connection.session).toBeUndefined();

@@ -1,7 +1,8 @@
 import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { version } from "../../../../sdk/kernel/version.ts";
-import { connectionLost, createScriptedService } from "../../../support/scripted-service.ts";
+import { connectionLost } from "../../../support/fake-service.ts";
+import { createScriptedService } from "../../../support/scripted-service.ts";
 
 const me = () => Response.json({ data: { me: { __typename: "User", id: "u" } } });
 const notFound = () =>
