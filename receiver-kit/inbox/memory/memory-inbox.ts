@@ -241,7 +241,8 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   };
 
   readonly purge: Methods["purge"] = async (retention, rowsMax) => {
-    const nowMs = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
+    const clockMs = this.#clock.now();
+    const nowMs = Math.min(clockMs, retention.asOfMs ?? clockMs);
     const heads = this.#purgeHeads(nowMs - retention.headsMs, rowsMax);
     let changed = 0;
     this.#purging ??= this.#storage.deliveries.values();
@@ -249,7 +250,8 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     const youngestMs = nowMs - Math.min(bodiesMs, rowsMs, unhandledBodiesMs);
     while (changed < rowsMax) {
       const { done, value: row } = this.#purging.next();
-      if (done || row.receivedAtMs > youngestMs) {
+      // A time in the future was stored before the clock was set back, and says nothing about the rows behind it.
+      if (done || (row.receivedAtMs > youngestMs && row.receivedAtMs <= clockMs)) {
         this.#purging = undefined;
         break;
       }

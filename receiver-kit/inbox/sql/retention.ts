@@ -55,9 +55,12 @@ function purgeStatements(dialect: SqlDialect) {
   const inPages = (table: string, mayGo: string) => {
     const numbers = `SELECT seq FROM ${table} WHERE seq > $3::bigint ORDER BY seq LIMIT ${pageRows}`;
     return {
-      /** The last number of the next page, and whether its first row is old enough to be removed after `$4`. */
+      /**
+       * The last number of the next page, and whether its first row is old enough to be removed after `$4`. A time in the
+       * future was stored before the clock was set back, and says nothing about the rows behind it.
+       */
       page: dialect.toText(`
-    SELECT page.last, oldest.received_at <= ${asOf} - $4::bigint AS is_old
+    SELECT page.last, (oldest.received_at <= ${asOf} - $4::bigint OR oldest.received_at > ${now}) AS is_old
     FROM (SELECT min(seq) AS first, max(seq) AS last FROM (${numbers}) AS numbers) AS page
     ${dialect.lookUp(deliveries, "oldest", "oldest.seq = page.first")}`),
       /** The first ones of the page that may go, `$4` at most. */

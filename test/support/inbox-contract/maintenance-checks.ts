@@ -76,6 +76,19 @@ export const retentionChecks: Checks = {
     await clock.advance(1);
     expect(await inbox.purge(retention, 100)).toBe(1);
   },
+  async "removes an old row also behind one that was stored before the clock was set back"({ inbox, clock }) {
+    const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
+    const [ahead, old] = [rowAt("task-1", 1), rowAt("task-2", 1)];
+    clock.setNow(clock.now() + 365 * 24 * hourMs);
+    await inbox.insert(ahead);
+    await settle(inbox, await claimOne(inbox));
+    clock.setNow(clock.now() - 365 * 24 * hourMs);
+    await inbox.insert(old);
+    await settle(inbox, await claimOne(inbox));
+    await clock.advance(5_000);
+    for (let changed = 1; changed > 0; ) changed = await inbox.purge(retention, 100);
+    expect((await inbox.list({})).map(({ id }) => id)).toEqual([ahead.id]);
+  },
   async "removes at most the given number of each kind, and everything in the end"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 1_000 };
     for (let n = 0; n < 5; n++) {
