@@ -15,7 +15,9 @@ import type { Fetch, FetchInit } from "./request/fetch.ts";
 import {
   checkInput,
   hostName,
+  isQuoted,
   isSecure,
+  quotesHint,
   requestHeaders,
   serviceUrl,
   userAgent,
@@ -231,6 +233,7 @@ function apiKeySource(value: unknown, path: string): ApiKeySource {
       path,
       "expected a key, got an empty string; is the environment variable set?",
     );
+  if (isQuoted(value)) throw new s.ValidationError(path, `the key ${quotesHint}`);
   if (isSendableKey(value)) return value;
   throw new s.ValidationError(path, "expected a key without spaces or line ends, got one with them");
 }

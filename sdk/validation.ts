@@ -58,6 +58,11 @@ export const visibleAscii = s.refineString(
   "others, or none",
 );
 
+/** What `docker --env-file` makes of a value in quotes. The service would call such a key invalid, and not say why. */
+export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
+
+export const quotesHint = "is in quotes, which docker --env-file keeps; remove them";
+
 /** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {
   if (typeof value !== "string" && tagOf(value) !== "URL") {
@@ -65,6 +70,7 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   }
   // A variable of the environment that is not set is an empty text.
   if (value === "") throw new ValidationError(path, `${expected}, got an empty text`);
+  if (typeof value === "string" && isQuoted(value)) throw new ValidationError(path, `the URL ${quotesHint}`);
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
   if (typeof value === "string" && !URL.canParse(value)) throw new ValidationError(path, notAbsolute);
   const url = new URL(String(value));

@@ -7,6 +7,7 @@ import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import type { SendAttempt } from "../request/transport.ts";
+import { isQuoted, quotesHint } from "../validation.ts";
 
 // The short-lived token of a client's key. Its states:
 //
@@ -239,6 +240,10 @@ async function readKey(options: CredentialsOptions): Promise<string> {
   const key: unknown = typeof source === "string" ? source : await callSource(options, source);
   if (typeof key !== "string" || !isSendableKey(key)) {
     const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
+    throw new FailureError(failure("CONFIGURATION_INVALID", message));
+  }
+  if (isQuoted(key)) {
+    const message = `${exchange.name}: the key that the function returned ${quotesHint}`;
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(key);

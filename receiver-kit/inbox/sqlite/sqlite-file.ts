@@ -199,6 +199,7 @@ function insteadOf(given: string): string | undefined {
   const file = /^file:(?:\/\/(?:localhost)?(?=\/))?(.*)$/is.exec(withoutQuery)?.[1];
   if (file !== undefined) return `write ${JSON.stringify(file)}`;
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(given)) return "a database on a server cannot be used";
+  if (/^(["']).*\1$/s.test(given)) return "remove the quotes around it, which docker --env-file keeps";
   if (given !== given.trim() || given.includes("\0"))
     return "remove the spaces around it, and null characters";
   return undefined;

@@ -72,6 +72,15 @@ describe("createClient", () => {
       /expected apiKey or partnerApiKey, got apiKey undefined; is the environment variable set\?$/,
     ],
     [{ apiKey: "" }, /apiKey: expected a key, got an empty string; is the environment variable set\?$/],
+    [
+      { baseUrl: '"https://api.example.com"' },
+      /baseUrl: the URL is in quotes, which docker --env-file keeps/,
+    ],
+    [
+      { apiKey: '"key_1234567890"' },
+      /apiKey: the key is in quotes, which docker --env-file keeps; remove them$/,
+    ],
+    [{ partnerApiKey: "'key_1234567890'" }, /partnerApiKey: the key is in quotes/],
     [{ apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
     [{ apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
     [{ rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],

@@ -167,6 +167,14 @@ describe("the API key", () => {
   });
 });
 
+it("a key in quotes that the function returns is CONFIGURATION_INVALID, and sends nothing", async () => {
+  const service = createFakeService();
+  const engine = openEngine(service, { apiKey: () => `"${service.apiKey}"` });
+  const failure = await failureOf(engine.execute(probe.query, {}));
+  expect(failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent", attempts: 0 });
+  expect(failure.message).toContain("is in quotes, which docker --env-file keeps");
+});
+
 describe("a failed exchange", () => {
   it.each(["to\nken", "token\n", "", null, 12])(
     "a failed exchange that returns the token %j is RESPONSE_INVALID and names the exchange",

@@ -170,6 +170,7 @@ describe("opening the file of a SQLite inbox", () => {
     ["file:webhooks.db?mode=rwc", 'write "webhooks.db"'],
     ["file:///data/webhooks.db", 'write "/data/webhooks.db"'],
     ["libsql://example.turso.io", "a database on a server cannot be used"],
+    ['"webhooks.db"', "remove the quotes around it, which docker --env-file keeps"],
     ["webhooks.db ", "remove the spaces around it, and null characters"],
   ])("is refused for %j, which is no path of a file", (name, instead) => {
     expect(() => sqliteInbox(name)).toThrow(
