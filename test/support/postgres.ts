@@ -56,12 +56,11 @@ export class PostgresDatabases {
    */
   async database(settings: Readonly<Record<string, string>> = {}): Promise<PostgresDatabase> {
     const name = `test_${randomBytes(6).toString("hex")}`;
-    await this.#asAdministrator([
-      `CREATE DATABASE ${name}`,
-      ...Object.entries(settings).map(([key, value]) => `ALTER DATABASE ${name} SET ${key} = '${value}'`),
-    ]);
+    await this.query(`CREATE DATABASE ${name}`);
+    for (const [key, value] of Object.entries(settings))
+      await this.query(`ALTER DATABASE ${name} SET ${key} = '${value}'`);
     return new PostgresDatabase(this.url(name), () =>
-      this.#asAdministrator([`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]),
+      this.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     );
   }
 
@@ -69,11 +68,12 @@ export class PostgresDatabases {
     return `postgres://postgres:postgres@127.0.0.1:${this.port}/${database}`;
   }
 
-  async #asAdministrator(statements: readonly string[]): Promise<void> {
-    const client = new pg.Client({ connectionString: this.url() });
+  /** Executes a statement as the administrator, on a connection of its own. */
+  async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = new pg.Client({ connectionString: this.url(), connectionTimeoutMillis: 30_000 });
     await client.connect();
     try {
-      for (const statement of statements) await client.query(statement);
+      return (await client.query(statement)).rows;
     } finally {
       await client.end();
     }
@@ -191,10 +191,10 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
 /** One database of a test; disposing it ends its pools and drops it. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly url: string;
-  readonly #drop: () => Promise<void>;
+  readonly #drop: () => Promise<unknown>;
   readonly #pools: pg.Pool[] = [];
 
-  constructor(url: string, drop: () => Promise<void>) {
+  constructor(url: string, drop: () => Promise<unknown>) {
     this.url = url;
     this.#drop = drop;
   }

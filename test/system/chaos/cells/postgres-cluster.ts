@@ -122,16 +122,14 @@ export class PostgresCluster implements AsyncDisposable {
   async promote(): Promise<void> {
     const received = await Promise.all(
       this.standbys.map(async (server) => {
-        const [row] = await query(
-          server,
-          "SELECT pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0') AS bytes",
-        ).catch(() => []);
+        const received = server.query("SELECT pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0') AS bytes");
+        const [row] = await received.catch(() => []);
         return { server, bytes: BigInt(String(row?.["bytes"] ?? -1)) };
       }),
     );
     const [most] = received.toSorted((a, b) => (a.bytes > b.bytes ? -1 : 1));
     if (!most) throw new Error("expected a standby");
-    await query(most.server, "SELECT pg_promote(true, 30)");
+    await most.server.query("SELECT pg_promote(true, 30)");
     this.#primary = most.server;
     this.#primaryPort.value = most.server.port;
     // No standby confirms commits of the old primary any more, should that continue.
@@ -165,7 +163,7 @@ export class PostgresCluster implements AsyncDisposable {
   async untilReplicated(): Promise<void> {
     const endsAtMs = performance.now() + waitMs;
     for (;;) {
-      const rows = await query(this.#primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      const rows = await this.#primary.query("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
       if (rows.length === names.length - 1) return;
       if (performance.now() > endsAtMs) throw new Error("the standbys do not stream");
       await pause(50);
@@ -209,14 +207,4 @@ function configure(found: PostgresBinaries, data: string, { index, link, isStand
 function writeOwned({ user }: PostgresBinaries, file: string, text: string): void {
   writeFileSync(file, text, { mode: 0o600 });
   if (user) chownSync(file, user.uid, user.gid);
-}
-
-async function query(server: PostgresServer, statement: string) {
-  const client = new pg.Client({ connectionString: server.url(), connectionTimeoutMillis: 2_000 });
-  await client.connect();
-  try {
-    return (await client.query<Readonly<Record<string, unknown>>>(statement)).rows;
-  } finally {
-    await client.end();
-  }
 }

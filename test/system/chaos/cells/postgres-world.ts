@@ -1,6 +1,5 @@
 // A primary with two standbys, of which one must confirm each commit, and two receivers that know all three servers.
 
-import pg from "pg";
 import { createFreezingProxy, type FreezingProxy } from "../../../support/freezing-proxy.ts";
 import { KillableReceiver, receiverTables } from "../../../support/killable-receiver.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
@@ -49,14 +48,8 @@ export class PostgresWorld implements ChaosWorld {
     return receiver;
   }
 
-  async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const client = new pg.Client({ connectionString: this.cluster.primary.url() });
-    await client.connect();
-    try {
-      return (await client.query<Readonly<Record<string, unknown>>>(statement)).rows;
-    } finally {
-      await client.end();
-    }
+  query(statement: string) {
+    return this.cluster.primary.query(statement);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
