@@ -388,10 +388,20 @@ const idleMax = 1_000;
 
 function connectWithin(pool: PostgresPool, limitMs: number, clock: Clock): Promise<PostgresClient> {
   const message = `no client of the pool was available within ${limitMs} ms: the server does not respond, or the pool's max is too small`;
-  return availableWithin(pool.connect(), limitMs, clock, message).catch((error: unknown) => {
+  const connecting = pool.connect().then(requirePoolClient);
+  return availableWithin(connecting, limitMs, clock, message).catch((error: unknown) => {
     if (isReceiverError(error)) throw error;
     throw unavailable(`no connection: ${(error as Error)?.message || codeOf(error)}`, error);
   });
+}
+
+/** A `Client` of pg can connect too, once, and returns itself or nothing. */
+function requirePoolClient(client: PostgresClient): PostgresClient {
+  if (typeof (client as Partial<PostgresClient> | undefined)?.release === "function") return client;
+  throw new ReceiverError(
+    "CONFIGURATION_INVALID",
+    "postgresInbox: pool: expected a Pool of the package pg, got what connects only once, such as a Client; pass new pg.Pool(…)",
+  );
 }
 
 /** A client that arrives after the limit is returned to its pool at once. */

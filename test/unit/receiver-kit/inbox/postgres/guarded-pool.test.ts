@@ -54,6 +54,17 @@ const answering = (readOnly: "on" | "off"): Query => {
 };
 
 describe("a client of a PostgreSQL pool", () => {
+  it.each([{}, undefined])(
+    "that cannot be released, such as a Client of pg, is named: %j",
+    async (client) => {
+      const pool = new GuardedPool({ connect: async () => client as PostgresClient }, 1_000, false);
+      await expect(pool.open()).rejects.toMatchObject({
+        code: "CONFIGURATION_INVALID",
+        message: expect.stringContaining("pass new pg.Pool"),
+      });
+    },
+  );
+
   it("that does not respond within the limit is destroyed with its socket, so that the pool can open another", async () => {
     const { clock, events, pool } = createPool([silence]);
     const failed = pool.query("SELECT 1").catch((error: unknown) => error);
