@@ -1,7 +1,16 @@
 import { expect } from "vitest";
 import type { InboxRowFilter } from "../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions } from "../inbox-rows.ts";
-import { begin as beginRows, bodyBytes, claimIds, claimOne, rowAt, settle, source } from "./contract-rows.ts";
+import {
+  begin as beginRows,
+  bodyBytes,
+  claimIds,
+  claimOne,
+  doneWith,
+  rowAt,
+  settle,
+  source,
+} from "./contract-rows.ts";
 import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const webhook = { id: "msg_inline", timestamp: 1_772_357_400, body: Buffer.from("{}"), secretIndex: 0 };
@@ -69,6 +78,11 @@ export const operatorChecks: Checks = {
     await clock.advance(1_000);
     expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
     expect(await inbox.get(row)).toMatchObject({ state: "done", attempts: 2, lastError: "broken" });
+    // The attempts of a replayed row are counted again.
+    await inbox.replay(row, row);
+    const last = await claimOne(inbox);
+    expect(await settle(inbox, last, doneWith(last, { allowSame: true }))).toBe("settled");
+    expect(await inbox.get(row)).toMatchObject({ state: "done", attempts: 1 });
   },
   async "lets one of concurrent replays succeed"({ inbox, reopen }) {
     const row = rowAt("task-1", 1);
