@@ -121,6 +121,7 @@ describe("docs/errors.md", () => {
 
 /** Messages of TypeScript, Node, Jest, Babel and Express. */
 const foreignMessages = new Set([
+  "Cannot use import statement outside a module",
   "argument handler must be a function",
   "requires a callback function",
   'Unexpected token, expected "from"',

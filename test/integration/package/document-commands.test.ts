@@ -74,7 +74,7 @@ describe("commands in the documents", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
     const known = [
       (line: string) => /^(?:npx )?workspace-tasks(?:-inbox)? /.test(line),
-      (line: string) => /^npm (?:install|ci|start|test)\b|^curl |^(?:export )?[A-Z_]+=/.test(line),
+      (line: string) => /^npm (?:install|ci|start|test|pkg set)\b|^curl |^(?:export )?[A-Z_]+=/.test(line),
       (line: string) => /^(?:mkdir -p \S+ && )?npx (?:ts-jest|playwright|quicktype) /.test(line),
       (line: string) => line.startsWith("rabbitmq-plugins enable "),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
