@@ -12,11 +12,13 @@ interface Options {
 
 const claimedCount = "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
 
-/** The keys, rows and deliveries that contradict each other, each with what is wrong. */
+/** The keys, rows, bodies and deliveries that contradict each other, each with what is wrong. */
 export async function wrongTables(query: Query, options: Options): Promise<readonly unknown[]> {
   const { database, schema = "workspace_tasks", nowMs } = options;
   const prefix = database === "postgres" ? `${schema}.` : "workspace_tasks_";
-  const [deliveries, keys, queue] = ["deliveries", "ordering_keys", "queue"].map((table) => prefix + table);
+  const [deliveries, bodies, keys, queue] = ["deliveries", "bodies", "ordering_keys", "queue"].map(
+    (table) => prefix + table,
+  );
   const now = nowMs ?? "(extract(epoch FROM clock_timestamp()) * 1000)";
   const rowsOf = `FROM ${queue} AS waiting_row WHERE waiting_row.key_id = ordering_key.id`;
   // In strict order; in the other one a key does not sleep longer either.
@@ -51,6 +53,8 @@ export async function wrongTables(query: Query, options: Options): Promise<reado
      GROUP BY seq HAVING count(*) > 1`,
     `SELECT 'a row that is queued and has ended' AS fault, CAST(seq AS text) AS name FROM ${queue}
      WHERE seq NOT IN (SELECT seq FROM ${deliveries} WHERE outcome IS NULL)`,
+    `SELECT 'a body without a delivery' AS fault, CAST(seq AS text) AS name FROM ${bodies}
+     WHERE seq NOT IN (SELECT seq FROM ${deliveries})`,
   );
   return query(statements.join("\nUNION ALL "));
 }
