@@ -455,9 +455,6 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
         UPDATE ${queue} AS waiting
         SET due_at = ${now} + ending.delay, attempts = ending.attempts, last_error = ending.error FROM ending
         WHERE waiting.ctid = ending.row_place AND ending.result = 'retry'),
-      released AS (
-        UPDATE ${queue} AS waiting SET due_at = ${now} + ending.delay FROM ending
-        WHERE waiting.ctid = ending.row_place AND ending.result = 'release' AND ending.delay > 0),
       -- A row that ended well, without a failure before, needs no mark: it is done because it is not queued. A failure that
       -- was not counted leaves no attempt behind by which the end of the row would know of it.
       recording AS MATERIALIZED (
