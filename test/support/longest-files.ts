@@ -18,6 +18,7 @@ export const longestFiles: readonly string[] = [
   "test/system/receiver-kit/body-memory.test.ts",
   "test/system/package/hostile-functions.test.ts",
   "test/integration/receiver-kit/check-receiver.test.ts",
+  "test/system/receiver-kit/inbox/postgres/postgres-plans.test.ts",
   "test/system/receiver-kit/inbox/postgres/postgres-batches.test.ts",
   "test/integration/receiver-kit/inbox/sqlite/sqlite-inbox.test.ts",
   "test/system/receiver-kit/inbox-page.test.ts",
