@@ -1,3 +1,5 @@
+import { keepName } from "@workspace-tasks/kernel/keep-name.ts";
+
 /** Codes in `extensions.code` of GraphQL errors. @see interface §7, which has only two of them */
 export const serviceErrorCodes = [
   "UNAUTHENTICATED",
@@ -58,9 +60,8 @@ export interface MockServerErrorOptions extends ErrorOptions {
 
 /** The base of all errors of the mock server. */
 export class MockServerError extends Error {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(MockServerError, "name", { value: "MockServerError" });
+    keepName(MockServerError, "MockServerError");
   }
 
   readonly code: MockServerErrorCode;

@@ -2,6 +2,8 @@
 // only where a caller acts differently. Errors of a database or of the network are passed on as they are, as `cause`
 // where one of these errors reports them.
 
+import { keepName } from "@workspace-tasks/kernel/keep-name.ts";
+
 /** HTTP status of each rejection: 400 to 403 blame the sender, 408 to 415 the connection, 5xx this receiver. */
 export const rejectionStatuses = {
   HEADER_MISSING: 400,
@@ -75,9 +77,8 @@ const brand: unique symbol = Symbol.for("workspace-tasks/receiver-error/v1") as 
 
 /** The base of all errors of the receiver kit. Its message never contains a secret, a body or an expected signature. */
 export class ReceiverError extends Error {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(ReceiverError, "name", { value: "ReceiverError" });
+    keepName(ReceiverError, "ReceiverError");
   }
 
   readonly code: ReceiverErrorCode;
@@ -103,9 +104,8 @@ const defaultRetryAfterSeconds: Partial<Record<ReceiverErrorCode, number>> = {
 
 /** A request that was rejected before anything was stored. The message is for the receiver's log, not for the sender. */
 export class WebhookRejectedError extends ReceiverError {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(WebhookRejectedError, "name", { value: "WebhookRejectedError" });
+    keepName(WebhookRejectedError, "WebhookRejectedError");
   }
 
   declare readonly code: WebhookRejectionCode;
@@ -127,9 +127,8 @@ export class WebhookRejectedError extends ReceiverError {
 
 /** Thrown by a handler when a retry cannot help: the event is dead at once, until it is replayed. */
 export class NonRetryableError extends ReceiverError {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(NonRetryableError, "name", { value: "NonRetryableError" });
+    keepName(NonRetryableError, "NonRetryableError");
   }
 
   constructor(message: string, options?: ReceiverErrorOptions) {

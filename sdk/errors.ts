@@ -1,6 +1,8 @@
 // Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. Errors are recognised by a brand,
 // not by their class, so that two copies of the package in one process recognise each other's errors.
 
+import { keepName } from "@workspace-tasks/kernel/keep-name.ts";
+
 /**
  * Every code an SDK error can carry; `docs/errors.md` explains each. Which of them a wait and an import survive:
  * `operations/tasks.ts`, `imports/settle.ts`.
@@ -90,9 +92,8 @@ const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 
 /** An error of the SDK; `code` says which. Nothing that it prints contains a key, a token or a signing secret. */
 export class WorkspaceTasksError extends Error {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(WorkspaceTasksError, "name", { value: "WorkspaceTasksError" });
+    keepName(WorkspaceTasksError, "WorkspaceTasksError");
   }
 
   readonly code: ErrorCode;

@@ -1,5 +1,5 @@
 import { type CustomerError, customerError, taxPrepResult } from "@workspace-tasks/events/fields";
-import { groupBy } from "@workspace-tasks/kernel/cache.ts";
+import { groupBy } from "@workspace-tasks/kernel/group-by.ts";
 import * as z from "zod";
 import { addClient } from "../rules/clients.ts";
 import { eventsOfSubject } from "../rules/delivery-retention.ts";

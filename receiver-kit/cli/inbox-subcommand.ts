@@ -81,16 +81,18 @@ async function withInbox<Result>(
     throw new CommandError(`--store: expected a SQLite file or a postgres:// URL, got a ${scheme}:// URL`);
   const { inbox, close } = isPostgres ? await postgres(store, schema) : await sqlite(store);
   try {
-    await inbox.open().catch((cause: unknown) => {
-      const reason = isError(cause) ? cause.message : String(cause);
-      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`);
-    });
+    await inbox.open().catch(cannotOpen);
     return await use(inbox).catch((error: unknown) => {
       throw asCommandError(error);
     });
   } finally {
     await close();
   }
+}
+
+function cannotOpen(cause: unknown): never {
+  const reason = isError(cause) ? cause.message : String(cause);
+  throw new CommandError(`--store: the inbox cannot be opened: ${reason}`);
 }
 
 /** Errors of the inbox and its database have a code; anything else is a bug and keeps its stack trace. */
@@ -115,7 +117,7 @@ async function postgres(connectionString: string, schema: string) {
 
 async function sqlite(path: string) {
   if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`);
-  if (!(await mayHaveInbox(path)))
+  if (!(await findInbox(path).catch(cannotOpen)))
     throw new CommandError(`--store: no inbox in ${path}; pass the file of sqliteInbox`);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   // A busy receiver leaves the write lock only for moments.
@@ -127,15 +129,10 @@ async function sqlite(path: string) {
  * Opening makes an inbox of any SQLite file, for its owner alone. A receiver may do that to a file of the application; a
  * command that was given the name of another file may not.
  */
-async function mayHaveInbox(path: string): Promise<boolean> {
+async function findInbox(path: string): Promise<boolean> {
   const { loadSqliteDriver } = await import("../inbox/sqlite/sqlite-driver.ts");
-  const { checkContent, resolveSqlitePath } = await import("../inbox/sqlite/sqlite-file.ts");
-  try {
-    return checkContent(resolveSqlitePath(path), await loadSqliteDriver(), { isSample: true });
-  } catch {
-    // Opening says what is wrong.
-    return true;
-  }
+  const { hasInbox, resolveSqlitePath } = await import("../inbox/sqlite/sqlite-file.ts");
+  return hasInbox(resolveSqlitePath(path), await loadSqliteDriver());
 }
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;

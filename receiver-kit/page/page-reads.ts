@@ -1,6 +1,7 @@
 // What the page shows of an inbox. Every read is bounded, whatever the inbox holds, and says where it ended.
 
-import { getOrCreate, groupBy } from "@workspace-tasks/kernel/cache.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { groupBy } from "@workspace-tasks/kernel/group-by.ts";
 import { decodePosition, formatInstant } from "../event/event-order.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowSummary, InboxStore } from "../inbox/inbox.ts";

@@ -16,13 +16,6 @@ export function getOrCreate<Key, Value>(
   return value;
 }
 
-/** The items with equal keys, in their order; the keys in the order of their first items. */
-export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) getOrCreate(groups, keyOf(item), (): Item[] => []).push(item);
-  return groups;
-}
-
 /**
  * Keeps at most `entriesMax` values, at least the recently used half. Two generations instead of an order of
  * use: when the newer one is full it becomes the older one, whose values return to the newer one when used.

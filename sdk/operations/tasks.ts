@@ -1,4 +1,5 @@
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
+import { keepName } from "@workspace-tasks/kernel/keep-name.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { nonEmptyString, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
@@ -126,9 +127,8 @@ export interface WaitForTaskOptions {
 
 /** The task that `tasks.waitFor` waited for is `FAILED`. `task` is its last state, with its stages and `errorMessage`. */
 export class TaskFailedError extends WorkspaceTasksError {
-  // Its own name, because a bundler that minifies gives the class another.
   static {
-    Object.defineProperty(TaskFailedError, "name", { value: "TaskFailedError" });
+    keepName(TaskFailedError, "TaskFailedError");
   }
 
   // Private, so that printing the error does not print the task's content.

@@ -114,13 +114,3 @@ function partOf(page: string, heading: string | undefined): string {
   if (part === undefined) throw new Error(`${page} has no heading ${heading}`);
   return part.split(/^## /m)[0] ?? "";
 }
-
-/** As `Map.groupBy`, which Node 20 does not have. */
-export function groupBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}

@@ -1,5 +1,6 @@
 // What docs/compatibility.md shows: for each part the packages that were tried, in which versions.
-import { groupBy, type Project } from "./project.ts";
+import { groupBy } from "../../sdk/kernel/group-by.ts";
+import type { Project } from "./project.ts";
 
 const titles: Readonly<Record<string, string>> = {
   next: "Next.js",

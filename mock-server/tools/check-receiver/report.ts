@@ -1,4 +1,4 @@
-import { groupBy } from "@workspace-tasks/kernel/cache.ts";
+import { groupBy } from "@workspace-tasks/kernel/group-by.ts";
 import {
   type Paint,
   painter,

@@ -1,6 +1,6 @@
 // The report of a comparison: as text, as JSON and for CI.
 
-import { groupBy } from "@workspace-tasks/kernel/cache.ts";
+import { groupBy } from "@workspace-tasks/kernel/group-by.ts";
 import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { type JunitCase, renderJunit } from "../junit.ts";

@@ -58,7 +58,7 @@ export class SqliteFile {
       migrateSqlite(connection);
     } catch (error) {
       connection?.close();
-      if (isReceiverError(error) || sqliteErrorCode(error).startsWith("SQLITE_BUSY")) throw error;
+      if (isReceiverError(error) || isBusy(error)) throw error;
       throw this.#main === undefined ? openFailed(this.#path, error) : this.explain(error);
     }
     this.#main ??= identityOf(this.#path);
@@ -305,6 +305,21 @@ export function checkContent(
     connection.close();
   }
 }
+
+/**
+ * Whether a file that may be another program's has an inbox. Changes nothing.
+ *
+ * @throws {ReceiverError} `INBOX_OPEN_FAILED`; SQLITE_BUSY as it is
+ */
+export function hasInbox(filePath: string, opener: SqliteOpener): boolean {
+  try {
+    return checkContent(filePath, opener, { isSample: true });
+  } catch (error) {
+    throw isBusy(error) ? error : openFailed(filePath, error);
+  }
+}
+
+const isBusy = (error: unknown) => sqliteErrorCode(error).startsWith("SQLITE_BUSY");
 
 function openToRead(filePath: string, opener: SqliteOpener): SqliteConnection {
   const connection = checkConnection(opener(filePath, { isReadOnly: true }));

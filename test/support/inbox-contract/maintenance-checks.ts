@@ -89,7 +89,7 @@ export const retentionChecks: Checks = {
     for (let changed = 1; changed > 0; ) changed = await inbox.purge(retention, 100);
     expect((await inbox.list({})).map(({ id }) => id)).toEqual([ahead.id]);
   },
-  // The tables are compared after the check: a body without its row would stay for ever.
+  // The tables are compared after the check: a body without its row would never be removed.
   async "removes no row before its body, also one that ends behind a round of bodies"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 20_000 };
     const failed = rowAt("task-0", 1);

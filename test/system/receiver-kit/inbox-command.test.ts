@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import Database from "libsql";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
@@ -260,6 +261,18 @@ describe("the inbox command", () => {
       expect((await stat(file)).mode & 0o777).toBe(0o640);
     },
   );
+
+  it("inbox list does not decide whether a file has an inbox while another program has locked it", async () => {
+    const file = path.join(directory, "locked.db");
+    const application = new Database(file);
+    application.exec("CREATE TABLE orders (number); BEGIN EXCLUSIVE");
+    const unlocked = pause(1_000).then(() => application.exec("COMMIT"));
+    const { code, err } = await run("list", "--store", file);
+    await unlocked;
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("database is locked") });
+    expect(application.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "orders" }]);
+    application.close();
+  });
 
   it("inbox backup and restore check what they copy, and replace no file that is a backup or in use", async () => {
     const [store, copy, text] = ["whole.db", "copy.db", "text.db"].map((name) => path.join(directory, name));

@@ -1,7 +1,7 @@
 // Most checks send a valid delivery that was changed in one respect, and judge the response alone: each is an entry of
 // a table with the change and the verdict. `each` and the functions of the subjects write the changes of such a table.
 
-import { groupBy } from "@workspace-tasks/kernel/cache.ts";
+import { groupBy } from "@workspace-tasks/kernel/group-by.ts";
 import type { ProbeResult } from "../target/connection.ts";
 import { type Delivery, type Target, UnreachableError } from "../target/target.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { createBoundedCache, getOrCreate, groupBy } from "../../../../sdk/kernel/cache.ts";
+import { createBoundedCache, getOrCreate } from "../../../../sdk/kernel/cache.ts";
 
 it("a cached value is created once", () => {
   const create = vi.fn((key: string) => key.toUpperCase());
@@ -17,12 +17,4 @@ it("a bounded cache keeps the recently used half and at most its limit", () => {
   const kept = Array.from({ length: 100 }, (_, key) => key).filter((key) => cache.get(key) !== undefined);
   expect(kept.length).toBeLessThanOrEqual(10);
   expect(kept).toEqual(expect.arrayContaining([0, 97, 98, 99]));
-});
-
-it("items are grouped by their keys, both in the order of the items", () => {
-  const groups = groupBy(["b1", "a1", "b2"], ([letter]) => letter);
-  expect([...groups]).toEqual([
-    ["b", ["b1", "b2"]],
-    ["a", ["a1"]],
-  ]);
 });
