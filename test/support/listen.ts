@@ -9,14 +9,18 @@ export interface ListeningServer extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** Listens on a free port of 127.0.0.1, or on the given one. Disposing also closes open HTTP connections. */
-export async function listen(server: Server, port = 0): Promise<ListeningServer> {
-  server.listen(port, "127.0.0.1");
+/** Listens on a free port, or on the given one, of a loopback address. Disposing also closes open HTTP connections. */
+export async function listen(
+  server: Server,
+  port = 0,
+  host: "127.0.0.1" | "::1" = "127.0.0.1",
+): Promise<ListeningServer> {
+  server.listen(port, host);
   await once(server, "listening");
   const address = server.address() as AddressInfo;
   return {
     port: address.port,
-    origin: `${server instanceof HttpsServer ? "https" : "http"}://127.0.0.1:${address.port}`,
+    origin: `${server instanceof HttpsServer ? "https" : "http"}://${host === "::1" ? "[::1]" : host}:${address.port}`,
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       if (server instanceof HttpServer || server instanceof HttpsServer) server.closeAllConnections();

@@ -69,6 +69,17 @@ describe("http transport", () => {
     expect(response).toMatchObject({ status: 200, body: "ok" });
   });
 
+  it("sends by localhost to a receiver that listens on ::1 alone", async () => {
+    const server = await listen(
+      createServer((_, response) => response.end("ok")),
+      0,
+      "::1",
+    );
+    closing.push(server);
+    const response = await createTransport().deliver(request(`http://localhost:${server.port}/`));
+    expect(response).toMatchObject({ status: 200, body: "ok" });
+  });
+
   it("times out by its clock without a response", async () => {
     const clock = createVirtualClock();
     const received = deferred();
